@@ -2,7 +2,8 @@
  *
  * Learns from the true tracks of events in TrackML form which layers follow
  * each other and how well a helix predicts the hits there, and writes the model
- * with it. Tracks of that model then get the hits that they lack.
+ * with it. Tracks of that model then get the hits that they lack. With a first
+ * pass it also finds long tracks before its networks run.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
@@ -19,8 +20,8 @@ static const char summary[] =
 struct options {
     const char *model, *out, *detector;
     struct program_list data;
-    double max_distance, max_join, max_random;
-    int64_t n_threads;
+    double max_distance, max_join, max_random, strong_cut;
+    int64_t first_pass, n_threads;
 };
 
 static void read_options(struct options *o, int argc, char **argv)
@@ -42,6 +43,12 @@ static void read_options(struct options *o, int argc, char **argv)
             "expected number of unrelated hits as near as the hit (default "
             "0.2)",
             .number = &o->max_random, .low = 0, .high = 1e9},
+        {"first-pass", "0|1",
+            "1: also find long tracks before the networks (default 1)",
+            .integer = &o->first_pass, .low = 0, .high = 1},
+        {"strong-cut", "X",
+            "strong_cut of the labels behind a first pass (default 0.8)",
+            .number = &o->strong_cut, .low = 0, .high = 1},
         {"threads", "N", "threads that read events, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
         {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
@@ -50,34 +57,60 @@ static void read_options(struct options *o, int argc, char **argv)
 
     o->max_distance = o->max_join = 25.0;
     o->max_random = 0.2;
+    o->strong_cut = 0.8;
+    o->first_pass = 1;
     program_parse(
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
     if (o->out == NULL || o->data.count == 0)
         exit(program_usage("--data and --out are needed"));
 }
 
+/* *model: start with a completion. */
+static etx_status learn_completion(etx_model **model, const struct options *o,
+    const etx_model *start, const struct training_events *events)
+{
+    etx_completion_options options;
+
+    if (etx_completion_options_init(&options, sizeof options) != ETX_OK)
+        return ETX_ERR_ARGUMENT;
+    options.max_distance = (float)o->max_distance;
+    options.max_join = (float)o->max_join;
+    options.max_random = (float)o->max_random;
+    return etx_model_learn_completion(model, start,
+        (const etx_event *const *)events->event, events->count, &options);
+}
+
+/* *model: completed with a first pass. */
+static etx_status learn_first_pass(etx_model **model, const struct options *o,
+    const etx_model *completed, const struct training_events *events)
+{
+    etx_first_pass_options options;
+
+    if (etx_first_pass_options_init(&options, sizeof options) != ETX_OK)
+        return ETX_ERR_ARGUMENT;
+    options.strong_cut = (float)o->strong_cut;
+    return etx_model_learn_first_pass(model, completed,
+        (const etx_event *const *)events->event, events->count, &options);
+}
+
 /* Learn and write. */
 static int learn(const struct options *o, const etx_model *start,
     const struct training_events *events)
 {
-    etx_completion_options options;
+    etx_model *completed = NULL;
     etx_model *model = NULL;
     int result = 0;
 
-    if (etx_completion_options_init(&options, sizeof options) != ETX_OK)
-        return program_failed(NULL);
-    options.max_distance = (float)o->max_distance;
-    options.max_join = (float)o->max_join;
-    options.max_random = (float)o->max_random;
-    if (etx_model_learn_completion(&model, start,
-            (const etx_event *const *)events->event, events->count,
-            &options) != ETX_OK ||
-        etx_model_save(model, o->out) != ETX_OK)
+    if (learn_completion(&completed, o, start, events) != ETX_OK ||
+        (o->first_pass != 0 &&
+            learn_first_pass(&model, o, completed, events) != ETX_OK) ||
+        etx_model_save(model != NULL ? model : completed, o->out) != ETX_OK)
         result = program_failed(NULL);
     else
-        printf("%s: completion from %lld events\n", o->out,
-            (long long)events->count);
+        printf("%s: completion%s from %lld events\n", o->out,
+            model != NULL ? " and first pass" : "", (long long)events->count);
     etx_model_free(model);
+    etx_model_free(completed);
     return result;
 }
 

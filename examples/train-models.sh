@@ -80,7 +80,8 @@ robust()
 robust embedding_robust embedding_robust --start "$out/sharp.safetensors"
 robust filter_robust accurate --start "$out/embedding_robust.safetensors"
 
-# Behind the networks: tracks get the hits that they lack.
+# Behind the networks tracks get the hits that they lack; before them a first pass
+# finds the long ones.
 for model in default accurate; do
     build/examples/etx-learn-completion --data "$out/completion" \
         --model "$out/$model.safetensors" \

@@ -176,7 +176,8 @@ ETX_API void etx_context_free(etx_context *context);
 #define ETX_STAGE_GNN        4 /* score the remaining edges */
 #define ETX_STAGE_LABEL      5 /* scored edges to tracks */
 #define ETX_STAGE_COMPLETION 6 /* add missing hits to tracks */
-#define ETX_N_STAGES         7 /* number of stages */
+#define ETX_STAGE_FIRST_PASS 7 /* long tracks, before the networks */
+#define ETX_N_STAGES         8 /* number of stages */
 
 /* Time, operations and memory of one stage. */
 typedef struct etx_stage_timing {
@@ -220,7 +221,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_save(
 /* The model's etx.config as JSON text; owned by the model. */
 ETX_API const char *etx_model_describe(const etx_model *model);
 /* 1 when the model has stage, which is ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER,
- * ETX_STAGE_GNN or ETX_STAGE_COMPLETION; else 0. */
+ * ETX_STAGE_GNN, ETX_STAGE_COMPLETION or ETX_STAGE_FIRST_PASS; else 0. */
 ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
 /* Free it; NULL is allowed. */
 ETX_API void etx_model_free(etx_model *model);
@@ -452,8 +453,43 @@ ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
     const etx_tracks *tracks, etx_context *context, const etx_model *model,
     const etx_event *event, const etx_completion_options *options);
 
+/* Which long tracks are found before the networks. Distances as in
+ * etx_completion_options. */
+typedef struct etx_first_pass_options {
+    uint32_t struct_size; /* set by etx_first_pass_options_init */
+    int32_t min_layers;   /* of a track; default 7 */
+    float min_pt;         /* GeV, about; default 0.13 */
+    float max_distance;   /* of a hit from the helix; default 20 */
+    float max_random;     /* expected number of unrelated hits at least as near
+                           * as the hit; default 0.1 */
+    float strong_cut;     /* at least this etx_label_options.strong_cut behind
+                           * the networks, on hits that are mostly noise;
+                           * default 0.8 */
+} etx_first_pass_options;
+
+/* Set every field of an options struct of struct_size bytes to its default;
+ * errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_first_pass_options_init(
+    etx_first_pass_options *options, size_t struct_size);
+
+/* The model's own options; see etx_model_label_options. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_first_pass_options(
+    etx_first_pass_options *out, const etx_model *model);
+
+/* Long tracks from the beam line, without a network: seeds of three hits grow
+ * outward along helices, all compete by hits and distance, and the hits of the
+ * best are removed; the windows are learned from true tracks
+ * (etx_model_learn_first_pass). *out: tracks numbered by smallest hit, owned by
+ * the caller. ETX_ERR_ARGUMENT when the model has no ETX_STAGE_FIRST_PASS, or
+ * event has no modules (etx_event_set_modules). options NULL: the model's. Runs
+ * on the CPU; the same bits for any number of threads. */
+ETX_API ETX_MUST_CHECK etx_status etx_find_long_tracks(etx_tracks **out,
+    etx_context *context, const etx_model *model, const etx_event *event,
+    const etx_first_pass_options *options);
+
 /* The whole pipeline: every stage of the model, then tracks with the model's
- * label options and, when the event has modules, its completion. */
+ * label options and, when the event has modules, its completion. With a first
+ * pass, and modules, the networks see the hits that it leaves. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 

@@ -69,6 +69,17 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_learn_completion(etx_model **out,
     const etx_model *model, const etx_event *const *events, int64_t n_events,
     const etx_completion_options *options);
 
+/* *out: a copy of model, which has ETX_STAGE_COMPLETION, with
+ * ETX_STAGE_FIRST_PASS, owned by the caller. Learned from the true tracks of
+ * events [n_events] with truth and modules: the layers that tracks from the
+ * beam line begin with, how well a helix predicts the third hit, and where they
+ * begin. options NULL: the defaults. Errors as etx_model_learn_completion; and
+ * ETX_ERR_ARGUMENT when the model has no completion, or the events no track
+ * from the beam line. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_learn_first_pass(etx_model **out,
+    const etx_model *model, const etx_event *const *events, int64_t n_events,
+    const etx_first_pass_options *options);
+
 /* Result of a step or a validation; values that do not apply are nan. */
 typedef struct etx_training_report {
     uint32_t struct_size;  /* sizeof(etx_training_report), by the caller */

@@ -17,8 +17,8 @@
 /* sizeof(etx_stage_timing) in its first release. */
 #define TIMING_FIRST_SIZE ETX_SIZE_UP_TO(etx_stage_timing, n_edges)
 
-static const char *const stage_names[ETX_N_STAGES] = {
-    "features", "embedding", "graph", "filter", "gnn", "label", "completion"};
+static const char *const stage_names[ETX_N_STAGES] = {"features", "embedding",
+    "graph", "filter", "gnn", "label", "completion", "first_pass"};
 
 static const etx_context_options defaults = {
     .struct_size = sizeof(etx_context_options), .n_threads = 1};

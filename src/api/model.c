@@ -45,6 +45,8 @@ int32_t etx_model_has_stage(const etx_model *model, int32_t stage)
         return model->gnn.network != NULL;
     case ETX_STAGE_COMPLETION:
         return model->completion != NULL;
+    case ETX_STAGE_FIRST_PASS:
+        return model->first_pass != NULL;
     default:
         return 0;
     }

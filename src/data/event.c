@@ -13,6 +13,7 @@
 #include "data/id_index.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static etx_status check_hit_ids(int64_t n_hits, const int64_t *hit_ids)
 {
@@ -232,6 +233,55 @@ etx_status etx_event_replace_truth(struct etx_event *event,
 done:
     release_truth(&truth);
     etx_free(ids);
+    return status;
+}
+
+/* *out [n, width]: rows of values, which may be NULL. */
+static etx_status select_rows(void *out, const void *values,
+    const int32_t *rows, int64_t n, size_t width, const char *what)
+{
+    unsigned char *copy = NULL;
+    etx_status status = ETX_OK;
+
+    if (values == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&copy, n, width, what));
+    for (int64_t k = 0; k < n; k++)
+        memcpy(copy + (size_t)k * width,
+            (const unsigned char *)values + (size_t)rows[k] * width, width);
+    memcpy(out, &copy, sizeof copy);
+done:
+    return status;
+}
+
+etx_status etx_event_select(struct etx_event **out,
+    const struct etx_event *event, const int32_t *rows, int64_t n)
+{
+    const struct etx_event *const from = event;
+    struct etx_event *to = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&to, 1, sizeof *to, "event"));
+    to->n_hits = n;
+    to->n_features = from->n_features;
+    ETX_CHECK(select_rows(
+        &to->hit_id, from->hit_id, rows, n, sizeof *to->hit_id, "hit ids"));
+    ETX_CHECK(select_rows(&to->position, from->position, rows, n,
+        3 * sizeof *to->position, "positions"));
+    ETX_CHECK(select_rows(&to->volume_id, from->volume_id, rows, n,
+        sizeof *to->volume_id, "volumes"));
+    ETX_CHECK(select_rows(&to->layer_id, from->layer_id, rows, n,
+        sizeof *to->layer_id, "layers"));
+    ETX_CHECK(select_rows(&to->module_id, from->module_id, rows, n,
+        sizeof *to->module_id, "modules"));
+    ETX_CHECK(select_rows(&to->cell_features, from->cell_features, rows, n,
+        ETX_N_CELL_FEATURES * sizeof *to->cell_features, "cell features"));
+    ETX_CHECK(select_rows(&to->features, from->features, rows, n,
+        (size_t)from->n_features * sizeof *to->features, "features"));
+    *out = to;
+    to = NULL;
+done:
+    etx_event_free(to);
     return status;
 }
 

@@ -29,6 +29,10 @@ struct etx_event {
     etx_particle *particles; /* [n_particles] sorted by id */
 };
 
+/* *out: the hits rows [n] of an event, without truth, for etx_event_free. */
+etx_status etx_event_select(struct etx_event **out,
+    const struct etx_event *event, const int32_t *rows, int64_t n);
+
 /* Replace the cell features by a copy of cell_features [n_hits, 9]. */
 etx_status etx_event_replace_cell_features(
     struct etx_event *event, const float *cell_features);

@@ -4,6 +4,7 @@
 #include "io/completion_tensors.h"
 
 #include "base/check.h"
+#include "io/table_tensors.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,11 +12,7 @@
 /* The tensors, and their columns; rows are layers, steps, steps and one. */
 enum { LAYERS, STEPS, WINDOWS, FIELD };
 
-static const struct {
-    const char *name;
-    enum etx_tensor_type type;
-    int64_t n_columns;
-} known[ETX_COMPLETION_N_TENSORS] = {
+static const struct etx_table_tensor known[ETX_COMPLETION_N_TENSORS] = {
     [LAYERS] = {"completion.layers", ETX_TENSOR_I64, ETX_LAYER_WIDTH},
     [STEPS] = {"completion.steps", ETX_TENSOR_I64, ETX_STEP_WIDTH},
     [WINDOWS] = {"completion.windows", ETX_TENSOR_F32,
@@ -35,21 +32,13 @@ void etx_completion_tensors(struct etx_tensor out[ETX_COMPLETION_N_TENSORS],
         [WINDOWS] = completion->window,
         [FIELD] = completion->field};
 
-    for (int32_t t = 0; t < ETX_COMPLETION_N_TENSORS; t++) {
-        out[t] = etx_tensor_vector(known[t].name, known[t].type,
-            n_rows[t] * known[t].n_columns, data[t]);
-        out[t].n_dims = 2;
-        out[t].dim[0] = n_rows[t];
-        out[t].dim[1] = known[t].n_columns;
-    }
+    for (int32_t t = 0; t < ETX_COMPLETION_N_TENSORS; t++)
+        out[t] = etx_table_describe(&known[t], n_rows[t], data[t]);
 }
 
 int32_t etx_completion_has_tensor(const char *name)
 {
-    for (int32_t t = 0; t < ETX_COMPLETION_N_TENSORS; t++)
-        if (strcmp(known[t].name, name) == 0)
-            return 1;
-    return 0;
+    return etx_table_has(known, ETX_COMPLETION_N_TENSORS, name);
 }
 
 /* found[t]: tensor t of the file, with the right type and columns. */
@@ -57,18 +46,11 @@ static etx_status find_tensors(
     const struct etx_tensor *found[ETX_COMPLETION_N_TENSORS],
     const struct etx_tensor_file *file)
 {
-    for (int32_t t = 0; t < ETX_COMPLETION_N_TENSORS; t++) {
-        found[t] = etx_tensor_file_find(file, known[t].name);
-        if (found[t] == NULL)
-            return etx_fail(
-                ETX_ERR_FORMAT, "there is no tensor %s", known[t].name);
-        if (found[t]->type != (int32_t)known[t].type || found[t]->n_dims != 2 ||
-            found[t]->dim[1] != known[t].n_columns)
-            return etx_fail(ETX_ERR_FORMAT,
-                "tensor %s is not a matrix of %" PRId64 " columns of %s",
-                known[t].name, known[t].n_columns,
-                known[t].type == ETX_TENSOR_I64 ? "I64" : "F32");
-    }
+    const etx_status status =
+        etx_table_find(found, known, ETX_COMPLETION_N_TENSORS, file);
+
+    if (status != ETX_OK)
+        return status;
     if (found[WINDOWS]->dim[0] != found[STEPS]->dim[0] ||
         found[FIELD]->dim[0] != 1)
         return etx_fail(ETX_ERR_FORMAT,

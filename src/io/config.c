@@ -387,6 +387,25 @@ static etx_status read_completion(
         "completion", object, options, ETX_N_OPTIONS(options));
 }
 
+static etx_status read_first_pass(
+    struct etx_model *model, const struct etx_json *object)
+{
+    etx_first_pass_options *out = &model->first_pass_options;
+    const struct etx_option options[] = {
+        etx_option_int("min_layers", &out->min_layers, 3, 64),
+        etx_option_float("min_pt", &out->min_pt, 0.01, MAX),
+        etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
+        etx_option_float("max_random", &out->max_random, 0.0, MAX),
+        etx_option_float("strong_cut", &out->strong_cut, 0.0, 1.0),
+    };
+
+    model->has_first_pass = object != NULL;
+    if (model->has_first_pass && !model->has_completion)
+        return fail_missing("first_pass", "completion");
+    return etx_options_read(
+        "first_pass", object, options, ETX_N_OPTIONS(options));
+}
+
 /* -------------------------------------------------------------- config -- */
 
 static etx_status check_schema(const struct etx_json *config)
@@ -409,7 +428,8 @@ etx_status etx_config_read(
     struct etx_model *model, const struct etx_json *config)
 {
     static const char *const keys[] = {"schema", "embedding", "filter",
-        "cascade", "gnn", "label", "completion", "training", NULL};
+        "cascade", "gnn", "label", "completion", "first_pass", "training",
+        NULL};
     const struct etx_json *embedding = etx_json_get(config, "embedding");
     const struct etx_json *filter = etx_json_get(config, "filter");
     const struct etx_json *cascade = etx_json_get(config, "cascade");
@@ -418,12 +438,14 @@ etx_status etx_config_read(
 
     model->label = etx_label_defaults;
     model->completion_options = etx_completion_defaults;
+    model->first_pass_options = etx_first_pass_defaults;
     if (!etx_json_is(config, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, "etx.config is not an object");
     ETX_CHECK(check_schema(config));
     ETX_CHECK(check_keys("etx.config", config, keys));
     ETX_CHECK(read_label(model, etx_json_get(config, "label")));
     ETX_CHECK(read_completion(model, etx_json_get(config, "completion")));
+    ETX_CHECK(read_first_pass(model, etx_json_get(config, "first_pass")));
     if (embedding != NULL)
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)

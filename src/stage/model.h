@@ -5,6 +5,7 @@
 #define ETX_STAGE_MODEL_H
 
 #include "arch/arch.h"
+#include "stage/first_pass/first_pass_table.h"
 #include "stage/track_building/completion_table.h"
 
 /* One network of the pipeline and the node features it reads. network is
@@ -32,6 +33,9 @@ struct etx_model {
     int32_t has_completion; /* tracks are completed behind their labels */
     etx_completion_options completion_options;
     struct etx_completion *completion; /* NULL until loaded or learned */
+    int32_t has_first_pass; /* long tracks are found before the networks */
+    etx_first_pass_options first_pass_options;
+    struct etx_first_pass *first_pass; /* NULL until loaded or learned */
     char *config; /* etx.config, JSON text, from etx_alloc */
 };
 

@@ -5,15 +5,19 @@
  *   hits -> embedding -> radius graph -> filter -> graph network -> labels
  *
  * A model without a filter or a graph neural network skips that stage; without
- * both all edges count.
+ * both all edges count. With a first pass, the hits of its tracks do not come
+ * to the networks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
 
 #include "base/check.h"
 #include "base/status.h"
+#include "stage/first_pass/first_pass.h"
 #include "stage/track_building/completion.h"
 #include "stage/track_building/track_building.h"
+
+#include <math.h>
 
 /* Without an edge network every edge counts as certain. */
 static etx_status score_all_one(
@@ -78,26 +82,89 @@ done:
     return status;
 }
 
-/* Group the hits of the scored graph by the label method of the model. */
-static etx_status label_event(struct etx_tracks **out,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const struct etx_event *event)
+/* label [n_hits]: the hits of the scored graph by the label method. */
+static etx_status label_event(int32_t *label, struct etx_context *context,
+    const struct etx_graph *graph, const struct etx_event *event,
+    const etx_label_options *options)
 {
-    etx_status status = ETX_OK;
-    int32_t *label = NULL;
-    struct etx_arena *arena = etx_host_of(context)->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_LABEL);
+    etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &label, arena, graph->n_nodes, sizeof *label, "labels"));
-    ETX_CHECK(etx_build_tracks(
-        label, graph, context, event->position, &model->label));
+    ETX_CHECK(
+        etx_build_tracks(label, graph, context, event->position, options));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
+done:
+    return status;
+}
+
+/* The same from the hits on, by the networks of the model. */
+static etx_status run_networks(int32_t *label, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event,
+    const etx_label_options *options)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_cache_positions(context, event));
+    ETX_CHECK(score_event(&graph, context, model, event));
+    ETX_CHECK(label_event(label, context, graph, event, options));
+done:
+    etx_event_cache_clear(&context->event_cache);
+    etx_graph_free(graph);
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+/* ------------------------------------------------------------ first pass -- */
+
+/* Find and complete long tracks: labels 0 .. *n_tracks - 1. */
+static etx_status find_long_tracks(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    const struct etx_stage_clock clock =
+        etx_stage_begin(context, ETX_STAGE_FIRST_PASS);
+    etx_status status;
+
+    ETX_CHECK(etx_first_pass_find(label, n_tracks, context, model->first_pass,
+        model->completion, &model->first_pass_options, event));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     ETX_CHECK(complete_event(label, context, model, event));
-    ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));
 done:
+    return status;
+}
+
+/* Run the networks on the hits without a label, whose tracks are numbered from
+ * n_tracks on. */
+static etx_status label_rest(int32_t *label, int32_t n_tracks,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    etx_label_options options = model->label;
+    struct etx_event *rest = NULL;
+    int32_t *row = NULL;
+    int32_t *found = NULL;
+    int64_t n = 0;
+    etx_status status;
+
+    options.strong_cut =
+        fmaxf(options.strong_cut, model->first_pass_options.strong_cut);
+    ETX_CHECK(
+        etx_arena_alloc(&row, arena, event->n_hits, sizeof *row, "hits left"));
+    for (int64_t i = 0; i < event->n_hits; i++)
+        if (label[i] < 0)
+            row[n++] = (int32_t)i;
+    ETX_CHECK(etx_arena_alloc(&found, arena, n, sizeof *found, "labels"));
+    ETX_CHECK(etx_event_select(&rest, event, row, n));
+    ETX_CHECK(run_networks(found, context, model, rest, &options));
+    for (int64_t k = 0; k < n; k++)
+        label[row[k]] = found[k] < 0 ? -1 : n_tracks + found[k];
+done:
+    etx_event_free(rest);
     etx_arena_reset(arena, mark);
     return status;
 }
@@ -106,17 +173,24 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
-    etx_status status = ETX_OK;
-    struct etx_graph *graph = NULL;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    int32_t *label = NULL;
+    int32_t n_tracks = 0;
+    etx_status status;
 
     etx_stage_reset_timings(context);
-    ETX_CHECK(etx_stage_cache_positions(context, event));
-    ETX_CHECK(score_event(&graph, context, model, event));
-    ETX_CHECK(label_event(out, context, model, graph, event));
+    ETX_CHECK(
+        etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
+    if (model->first_pass != NULL && event->layer_id != NULL) {
+        ETX_CHECK(find_long_tracks(label, &n_tracks, context, model, event));
+        ETX_CHECK(label_rest(label, n_tracks, context, model, event));
+    } else {
+        ETX_CHECK(run_networks(label, context, model, event, &model->label));
+    }
+    ETX_CHECK(complete_event(label, context, model, event));
+    ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));
 done:
-    etx_event_cache_clear(&context->event_cache);
-    etx_graph_free(graph);
-    etx_arena_reset(context->stream->arena, mark);
+    etx_arena_reset(arena, mark);
     return status;
 }

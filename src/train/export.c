@@ -126,7 +126,7 @@ etx_status etx_trainer_export(
     ETX_CHECK(etx_model_from_config(&model, config));
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
         etx_train_copy_stage(model, trainer->model, s);
-    ETX_CHECK(etx_train_copy_completion(model, trainer->model));
+    ETX_CHECK(etx_train_copy_tables(model, trainer->model));
     if (is_best(trainer))
         memcpy(
             etx_train_find_stage(model, trainer->config.stage)->network->value,

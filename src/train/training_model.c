@@ -45,12 +45,36 @@ void etx_train_copy_stage(
             (size_t)source->n_values * sizeof *source->value);
 }
 
-etx_status etx_train_copy_completion(
+etx_status etx_train_copy_tables(
     struct etx_model *to, const struct etx_model *from)
 {
-    if (!to->has_completion || from->completion == NULL)
-        return ETX_OK;
-    return etx_completion_copy(&to->completion, from->completion);
+    etx_status status = ETX_OK;
+
+    if (to->has_completion && from->completion != NULL)
+        ETX_CHECK(etx_completion_copy(&to->completion, from->completion));
+    if (to->has_first_pass && from->first_pass != NULL)
+        ETX_CHECK(etx_first_pass_copy(&to->first_pass, from->first_pass));
+done:
+    return status;
+}
+
+etx_status etx_train_note_events(struct etx_json *config, const char *table,
+    const struct etx_event *const *events, int64_t n_events)
+{
+    struct etx_json *training = etx_json_get(config, "training");
+    struct etx_json *learned = NULL;
+    int64_t n_hits = 0;
+    etx_status status;
+
+    for (int64_t e = 0; e < n_events; e++)
+        n_hits += events[e]->n_hits;
+    if (training == NULL)
+        ETX_CHECK(etx_json_set_object(&training, config, "training"));
+    ETX_CHECK(etx_json_set_object(&learned, training, table));
+    ETX_CHECK(etx_json_set_integer(learned, "training_events", n_events));
+    ETX_CHECK(etx_json_set_integer(learned, "training_hits", n_hits));
+done:
+    return status;
 }
 
 uint64_t etx_train_hash_network(
@@ -117,7 +141,7 @@ etx_status etx_train_model_open(struct etx_model **model,
         if (s != config->stage || !is_new)
             etx_train_copy_stage(*model, start, s);
     if (start != NULL)
-        ETX_CHECK(etx_train_copy_completion(*model, start));
+        ETX_CHECK(etx_train_copy_tables(*model, start));
     if (is_new)
         etx_network_init(etx_train_find_stage(*model, config->stage)->network,
             (uint64_t)config->seed);

@@ -24,9 +24,13 @@ etx_status etx_train_model_open(struct etx_model **model,
 void etx_train_copy_stage(
     struct etx_model *to, const struct etx_model *from, int32_t stage);
 
-/* Copy the completion, where both models have it. */
-etx_status etx_train_copy_completion(
+/* Copy completion and first pass, where both models have them. */
+etx_status etx_train_copy_tables(
     struct etx_model *to, const struct etx_model *from);
+
+/* Note in "training" of a model's config from how much a table was learned. */
+etx_status etx_train_note_events(struct etx_json *config, const char *table,
+    const struct etx_event *const *events, int64_t n_events);
 
 /* *hash continued over the parameters of a network, which may be NULL. */
 uint64_t etx_train_hash_network(

@@ -115,6 +115,20 @@ static void use_completion(const etx_model *model)
         printf("distance %g\n", (double)options.max_distance);
 }
 
+static void use_first_pass(const etx_model *model)
+{
+    etx_first_pass_options options;
+
+    if (fails("first pass options",
+            etx_first_pass_options_init(&options, sizeof options)))
+        return;
+    printf("layers %d\n", (int)options.min_layers);
+    SET_NEWER(&options);
+    if (!fails("first pass of the model",
+            etx_model_first_pass_options(&options, model)))
+        printf("momentum %g\n", (double)options.min_pt);
+}
+
 /* The library writes no more of a report than its struct_size says: these bytes
  * lie behind it. */
 struct behind {
@@ -242,6 +256,7 @@ int main(int argc, char **argv)
     use_graph(context);
     use_labels(context, model);
     use_completion(model);
+    use_first_pass(model);
     use_evaluation(event, tracks);
     use_fit(context, event, detector, tracks);
     use_report(context, event);

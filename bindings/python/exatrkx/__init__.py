@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ._graph import Graph as Graph
     from ._model import CompletionOptions as CompletionOptions
     from ._model import Detector as Detector
+    from ._model import FirstPassOptions as FirstPassOptions
     from ._model import LabelOptions as LabelOptions
     from ._model import Model as Model
     from ._phoenix import write_phoenix as write_phoenix
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from ._stages import complete_tracks as complete_tracks
     from ._stages import embed as embed
     from ._stages import filter_graph as filter_graph
+    from ._stages import find_long_tracks as find_long_tracks
     from ._stages import find_tracks as find_tracks
     from ._stages import label as label
     from ._stages import score as score
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from ._training import Report as Report
     from ._training import Trainer as Trainer
     from ._training import learn_completion as learn_completion
+    from ._training import learn_first_pass as learn_first_pass
     from ._training import train as train
 
     __version__: str
@@ -80,13 +83,13 @@ _NAMES_OF = {
     "_events": "Events",
     "_fit": "FitOptions TrackParameters fit_tracks select_tracks",
     "_graph": "Graph",
-    "_model": "CompletionOptions Detector LabelOptions Model",
+    "_model": "CompletionOptions Detector FirstPassOptions LabelOptions Model",
     "_phoenix": "write_phoenix",
     "_picture": "picture",
-    "_stages": "build_graph complete_tracks embed filter_graph find_tracks label score "
-    "score_triplets",
+    "_stages": "build_graph complete_tracks embed filter_graph find_long_tracks find_tracks "
+    "label score score_triplets",
     "_tracks": "Tracks",
-    "_training": "Report Trainer learn_completion train",
+    "_training": "Report Trainer learn_completion learn_first_pass train",
 }
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()

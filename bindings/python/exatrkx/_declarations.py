@@ -80,7 +80,8 @@ ETX_STAGE_FILTER = 3
 ETX_STAGE_GNN = 4
 ETX_STAGE_LABEL = 5
 ETX_STAGE_COMPLETION = 6
-ETX_N_STAGES = 7
+ETX_STAGE_FIRST_PASS = 7
+ETX_N_STAGES = 8
 ETX_LABEL_COMPONENTS = 0
 ETX_LABEL_MUTUAL_BEST = 1
 ETX_LABEL_WALKTHROUGH = 2
@@ -197,6 +198,17 @@ class etx_completion_options(c.Structure):
         ("max_distance", c.c_float),
         ("max_join", c.c_float),
         ("max_random", c.c_float),
+    ]
+
+
+class etx_first_pass_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("min_layers", c.c_int32),
+        ("min_pt", c.c_float),
+        ("max_distance", c.c_float),
+        ("max_random", c.c_float),
+        ("strong_cut", c.c_float),
     ]
 
 
@@ -358,6 +370,7 @@ STRUCTS = (
     etx_particle,
     etx_label_options,
     etx_completion_options,
+    etx_first_pass_options,
     etx_evaluation_options,
     etx_evaluation_counts,
     etx_rate,
@@ -458,6 +471,11 @@ FUNCTIONS = {
     "etx_complete_tracks": (c.c_int32, [
         c.c_void_p, etx_tracks, etx_context, etx_model, etx_event, c.c_void_p,
     ]),
+    "etx_first_pass_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_model_first_pass_options": (c.c_int32, [c.c_void_p, etx_model]),
+    "etx_find_long_tracks": (c.c_int32, [
+        c.c_void_p, etx_context, etx_model, etx_event, c.c_void_p,
+    ]),
     "etx_find_tracks": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, etx_event,
     ]),
@@ -547,6 +565,9 @@ FUNCTIONS = {
         etx_trainer, Int32, Int32, Int32, c.c_void_p,
     ]),
     "etx_model_learn_completion": (c.c_int32, [
+        c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
+    ]),
+    "etx_model_learn_first_pass": (c.c_int32, [
         c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
     ]),
     "etx_trainer_set_team": (c.c_int32, [etx_trainer, c.c_void_p]),

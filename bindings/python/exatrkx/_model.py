@@ -17,7 +17,7 @@ from typing import Any
 from . import _declarations, _handle, _library
 
 PACKAGE = Path(__file__).parent
-STAGES = ("embedding", "filter", "cascade", "gnn", "completion")
+STAGES = ("embedding", "filter", "cascade", "gnn", "completion", "first_pass")
 METHODS = {
     name.removeprefix("ETX_LABEL_").lower(): number
     for name, number in vars(_declarations).items()
@@ -75,6 +75,23 @@ class CompletionOptions:
     def _filled(self) -> ctypes.Structure:
         return _library.defaults(
             _declarations.etx_completion_options, **dataclasses.asdict(self)
+        )
+
+
+@dataclass(frozen=True)
+class FirstPassOptions:
+    """Which long tracks find_long_tracks finds; distances as in
+    CompletionOptions."""
+
+    min_layers: int = 7  # of a track
+    min_pt: float = 0.13  # GeV, about
+    max_distance: float = 20.0  # of a hit from the helix
+    max_random: float = 0.1  # unrelated hits expected as near
+    strong_cut: float = 0.8  # at least, of the labels behind the networks
+
+    def _filled(self) -> ctypes.Structure:
+        return _library.defaults(
+            _declarations.etx_first_pass_options, **dataclasses.asdict(self)
         )
 
 
@@ -157,6 +174,20 @@ class Model(_handle.Immutable):
             **{
                 field.name: getattr(options, field.name)
                 for field in dataclasses.fields(CompletionOptions)
+            }
+        )
+
+    @property
+    def first_pass_options(self) -> FirstPassOptions:
+        """What find_tracks finds long tracks with."""
+        options = _library.defaults(_declarations.etx_first_pass_options)
+        _library.call(
+            "etx_model_first_pass_options", ctypes.byref(options), self._pointer
+        )
+        return FirstPassOptions(
+            **{
+                field.name: getattr(options, field.name)
+                for field in dataclasses.fields(FirstPassOptions)
             }
         )
 

@@ -21,7 +21,7 @@ from ._arrays import address
 from ._context import Context, choose, context_or_default
 from ._event import Event
 from ._graph import Graph
-from ._model import METHODS, CompletionOptions, LabelOptions, Model
+from ._model import METHODS, CompletionOptions, FirstPassOptions, LabelOptions, Model
 from ._tracks import Tracks
 
 
@@ -182,6 +182,32 @@ def label(
                 used,
                 None if event is None else _handle.pointer("event", event),
                 ctypes.byref(filled),
+            )
+        )
+
+
+def find_long_tracks(
+    model: Model,
+    event: Event,
+    context: Context | None = None,
+    options: FirstPassOptions | None = None,
+) -> Tracks:
+    """Long tracks from the beam line, found without a network.
+
+    model must have a first pass (learn_first_pass), and event modules.
+    find_tracks begins with this for such a model. options:
+    model.first_pass_options, unless given.
+    """
+    filled = None if options is None else ctypes.byref(options._filled())
+    with context_or_default(context)._use() as used:
+        return Tracks(
+            _handle.make(
+                "tracks",
+                "etx_find_long_tracks",
+                used,
+                _handle.pointer("model", model),
+                _handle.pointer("event", event),
+                filled,
             )
         )
 

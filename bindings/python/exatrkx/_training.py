@@ -16,7 +16,7 @@ from . import _handle, _html, _library, _progress
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
-from ._model import CompletionOptions, Model
+from ._model import CompletionOptions, FirstPassOptions, Model
 
 
 @dataclass(frozen=True)
@@ -209,6 +209,28 @@ def train(
         return trainer.model()
 
 
+def _learn(
+    function: str,
+    model: Model,
+    events: Iterable[Event],
+    options: CompletionOptions | FirstPassOptions,
+) -> Model:
+    kept = list(events)
+    pointers = (ctypes.c_void_p * len(kept))(
+        *(event._pointer._as_parameter_.value for event in kept)
+    )
+    return Model(
+        _handle.make(
+            "model",
+            function,
+            _handle.pointer("model", model),
+            pointers,
+            len(kept),
+            ctypes.byref(options._filled()),
+        )
+    )
+
+
 def learn_completion(
     model: Model,
     events: Iterable[Event],
@@ -219,18 +241,16 @@ def learn_completion(
     Learned from the true tracks of events with truth and modules: one full
     event or ten small ones are enough.
     """
-    kept = list(events)
-    pointers = (ctypes.c_void_p * len(kept))(
-        *(event._pointer._as_parameter_.value for event in kept)
-    )
-    filled = (options or CompletionOptions())._filled()
-    return Model(
-        _handle.make(
-            "model",
-            "etx_model_learn_completion",
-            _handle.pointer("model", model),
-            pointers,
-            len(kept),
-            ctypes.byref(filled),
-        )
-    )
+    used = options or CompletionOptions()
+    return _learn("etx_model_learn_completion", model, events, used)
+
+
+def learn_first_pass(
+    model: Model,
+    events: Iterable[Event],
+    options: FirstPassOptions | None = None,
+) -> Model:
+    """A copy of model, which has a completion, whose find_tracks begins with
+    long tracks. Learned as learn_completion does."""
+    used = options or FirstPassOptions()
+    return _learn("etx_model_learn_first_pass", model, events, used)

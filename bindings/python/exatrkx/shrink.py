@@ -69,7 +69,7 @@ def shrink(
     """The tensors of a model file, pruned and stored as requested."""
     out: safetensors_file.Tensors = {}
     for name, array in tensors.items():
-        if name.startswith("completion."):  # a table, no weights
+        if name.startswith(("completion.", "first_pass.")):  # a table, no weights
             out[name] = array
             continue
         if array.dtype != np.float32:
@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
     matrices = [
         array
         for name, array in tensors.items()
-        if array.ndim == 2 and not name.startswith("completion.")
+        if array.ndim == 2 and not name.startswith(("completion.", "first_pass."))
     ]
     n_zero = sum(int((array == 0).sum()) for array in matrices)
     n = sum(array.size for array in matrices)

@@ -15,29 +15,21 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "stage/track_building/completion.h"
+#include "train/completion/chains.h"
+#include "train/completion/residuals.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LAYERS       ETX_COMPLETION_MAX_LAYERS
-#define MIN_HITS         4 /* of a particle */
-#define MIN_BEFORE       3 /* hits that make a helix */
-#define MAX_SKIPPED      2 /* hits that a step may pass over */
-#define SKIPPED_WEIGHT   0.02
-#define MIN_FRACTION     0.002 /* of the hits on a layer that are followed so */
-#define MIN_SAMPLES      25
-#define QUANTILE         68    /* % */
-#define MIN_TRANSVERSE   0.01f /* mm */
-#define MIN_LONGITUDINAL 0.02f
-#define GEV_PER_T_MM     0.3e-3
-
-/* One residual: of which window, and how large. */
-struct sample {
-    int64_t key;
-    float transverse, longitudinal;
-};
+#define MAX_LAYERS     ETX_COMPLETION_MAX_LAYERS
+#define MIN_HITS       4 /* of a particle */
+#define MIN_BEFORE     3 /* hits that make a helix */
+#define MAX_SKIPPED    2 /* hits that a step may pass over */
+#define SKIPPED_WEIGHT 0.02
+#define MIN_FRACTION   0.002 /* of the hits on a layer that are followed so */
+#define GEV_PER_T_MM   0.3e-3
 
 /* One measurement of the field. */
 struct field_sample {
@@ -48,49 +40,16 @@ struct field_sample {
 struct learning {
     struct etx_completion *table; /* its steps come last */
     double count[ETX_N_DIRECTIONS][MAX_LAYERS][MAX_LAYERS];
-    struct sample *sample;
-    int64_t n_samples, sample_capacity;
+    struct etx_residuals residuals;
     struct field_sample *field;
     int64_t n_field, field_capacity;
 };
-
-/* Hits of an event by particle, then by distance from the origin. */
-struct chains {
-    const struct etx_event *event;
-    int32_t *layer; /* [n_hits] */
-    int32_t *hit;   /* [n_hits] in that order */
-    int32_t *back;  /* [n_hits] the same, every particle from its end */
-};
-
-static etx_status grow(void *array, int64_t *capacity, int64_t n, size_t size)
-{
-    const int64_t more = *capacity > 0 ? 2 * *capacity : INT64_C(1) << 16;
-    etx_status status;
-
-    if (n < *capacity)
-        return ETX_OK;
-    status = etx_resize(array, *capacity, more, size, "residuals of tracks");
-    if (status == ETX_OK)
-        *capacity = more;
-    return status;
-}
 
 /* ---------------------------------------------------------------- layers -- */
 
 struct layer_extent {
     double min_radius, max_radius, min_z, max_z;
 };
-
-static etx_status check_event(const struct etx_event *event, int64_t number)
-{
-    if (event->layer_id == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "completion: event %" PRId64 " has no modules", number);
-    if (event->particle_row == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "completion: event %" PRId64 " has no truth", number);
-    return ETX_OK;
-}
 
 static int compare_layers(const void *left, const void *right)
 {
@@ -166,7 +125,7 @@ static etx_status learn_layers(struct etx_completion *table,
 
     table->n_layers = 0;
     for (int64_t e = 0; e < n_events; e++) {
-        ETX_CHECK(check_event(events[e], e));
+        ETX_CHECK(etx_true_chains_check(events[e], e));
         ETX_CHECK(add_layers(table, events[e]));
     }
     qsort(table->layer, (size_t)table->n_layers,
@@ -190,73 +149,11 @@ done:
     return status;
 }
 
-/* ---------------------------------------------------------------- chains -- */
-
-/* Distances as integers of the same order. */
-static int64_t distance_bits(const float *at)
-{
-    const float distance =
-        (float)((double)at[0] * (double)at[0] + (double)at[1] * (double)at[1] +
-                (double)at[2] * (double)at[2]);
-    int32_t bits;
-
-    memcpy(&bits, &distance, sizeof bits);
-    return bits;
-}
-
-static void free_chains(struct chains *chains)
-{
-    etx_free(chains->layer);
-    etx_free(chains->hit);
-    etx_free(chains->back);
-}
-
-/* The end of the particle whose hits begin at first. */
-static int64_t end_of_particle(const struct chains *chains, int64_t first)
-{
-    const struct etx_event *const event = chains->event;
-    const int32_t row = event->particle_row[chains->hit[first]];
-    int64_t end = first;
-
-    while (end < event->n_hits && event->particle_row[chains->hit[end]] == row)
-        end++;
-    return end;
-}
-
-static etx_status make_chains(struct chains *chains,
-    const struct etx_completion *table, const struct etx_event *event)
-{
-    const int64_t n = event->n_hits;
-    int64_t *key = NULL;
-    etx_status status;
-
-    chains->event = event;
-    ETX_CHECK(etx_alloc(&key, n, sizeof *key, "hit order"));
-    ETX_CHECK(etx_alloc(&chains->layer, n, sizeof *chains->layer, "layers"));
-    ETX_CHECK(etx_alloc(&chains->hit, n, sizeof *chains->hit, "hit order"));
-    ETX_CHECK(etx_alloc(&chains->back, n, sizeof *chains->back, "hit order"));
-    etx_completion_layers(chains->layer, table, event);
-    for (int64_t i = 0; i < n; i++)
-        key[i] = (int64_t)event->particle_row[i] * (INT64_C(1) << 32) +
-                 distance_bits(event->position + 3 * i);
-    ETX_CHECK(etx_sort_order(chains->hit, key, n));
-    for (int64_t first = 0; first < n;) {
-        const int64_t end = end_of_particle(chains, first);
-
-        for (int64_t k = first; k < end; k++)
-            chains->back[k] = chains->hit[end - 1 - (k - first)];
-        first = end;
-    }
-done:
-    etx_free(key);
-    return status;
-}
-
 /* ----------------------------------------------------------------- field -- */
 
 /* What one particle tells of the field: hits [n] of it. */
 static etx_status measure_field(struct learning *learning,
-    const struct chains *chains, const int32_t *hit, int64_t n)
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n)
 {
     const struct etx_event *const event = chains->event;
     const etx_particle *const particle =
@@ -280,7 +177,7 @@ static etx_status measure_field(struct learning *learning,
             fabs(helix.z_middle) / (double)ETX_COMPLETION_FIELD_BIN;
         if (!(bin < ETX_COMPLETION_N_FIELD))
             continue;
-        status = grow(&learning->field, &learning->field_capacity,
+        status = etx_residuals_grow(&learning->field, &learning->field_capacity,
             learning->n_field, sizeof *learning->field);
         if (status != ETX_OK)
             return status;
@@ -314,7 +211,7 @@ static void set_field(struct learning *learning)
 
         while (end < learning->n_field && learning->field[end].bin == b)
             end++;
-        if (end - first >= MIN_SAMPLES)
+        if (end - first >= ETX_MIN_SAMPLES)
             field[b] = learning->field[first + (end - first) / 2].field;
         else
             field[b] = b > 0 ? field[b - 1] : 0.0f;
@@ -336,8 +233,8 @@ static int64_t window_key(
 
 /* The residual of hit `to`, predicted from the first n of hit. */
 static etx_status add_sample(struct learning *learning,
-    const struct chains *chains, const int32_t *hit, int64_t n, int64_t to,
-    int32_t direction, int32_t kind)
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n,
+    int64_t to, int32_t direction, int32_t kind)
 {
     const struct etx_completion *const table = learning->table;
     const float *const position = chains->event->position;
@@ -346,7 +243,6 @@ static etx_status add_sample(struct learning *learning,
     const bool is_barrel = etx_completion_is_barrel(table, layer) != 0;
     struct etx_track_helix helix;
     double transverse, longitudinal;
-    etx_status status;
 
     if (!etx_completion_helix(
             &helix, kind, position, chains->layer, hit, (int32_t)n))
@@ -358,21 +254,15 @@ static etx_status add_sample(struct learning *learning,
     if (!etx_track_helix_residuals(
             &transverse, &longitudinal, &s, &helix, curvature, at, is_barrel))
         return ETX_OK;
-    status = grow(&learning->sample, &learning->sample_capacity,
-        learning->n_samples, sizeof *learning->sample);
-    if (status != ETX_OK)
-        return status;
-    learning->sample[learning->n_samples++] =
-        (struct sample){.key = window_key(direction, chains->layer[hit[n - 1]],
-                            layer, kind, etx_completion_pt_bin(table, &helix)),
-            .transverse = (float)fabs(transverse),
-            .longitudinal = (float)fabs(longitudinal)};
-    return ETX_OK;
+    return etx_residuals_add(&learning->residuals,
+        window_key(direction, chains->layer[hit[n - 1]], layer, kind,
+            etx_completion_pt_bin(table, &helix)),
+        transverse, longitudinal);
 }
 
 /* Steps from the hits of one particle, hit [n] in this direction. */
 static etx_status add_particle(struct learning *learning,
-    const struct chains *chains, const int32_t *hit, int64_t n,
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n,
     int32_t direction)
 {
     const int32_t *const layer = chains->layer;
@@ -401,20 +291,20 @@ done:
 
 /* What visits the particles of an event: hit and back [n] of one of them. */
 typedef etx_status (*particle_function)(struct learning *learning,
-    const struct chains *chains, const int32_t *hit, const int32_t *back,
-    int64_t n);
+    const struct etx_true_chains *chains, const int32_t *hit,
+    const int32_t *back, int64_t n);
 
 static etx_status visit_field(struct learning *learning,
-    const struct chains *chains, const int32_t *hit, const int32_t *back,
-    int64_t n)
+    const struct etx_true_chains *chains, const int32_t *hit,
+    const int32_t *back, int64_t n)
 {
     (void)back;
     return measure_field(learning, chains, hit, n);
 }
 
 static etx_status visit_residuals(struct learning *learning,
-    const struct chains *chains, const int32_t *hit, const int32_t *back,
-    int64_t n)
+    const struct etx_true_chains *chains, const int32_t *hit,
+    const int32_t *back, int64_t n)
 {
     etx_status status;
 
@@ -427,12 +317,12 @@ done:
 static etx_status visit_particles(struct learning *learning,
     const struct etx_event *event, particle_function visit)
 {
-    struct chains chains = {.event = NULL};
+    struct etx_true_chains chains = {.event = NULL};
     etx_status status;
 
-    ETX_CHECK(make_chains(&chains, learning->table, event));
+    ETX_CHECK(etx_true_chains_make(&chains, learning->table, event));
     for (int64_t first = 0; first < event->n_hits;) {
-        const int64_t end = end_of_particle(&chains, first);
+        const int64_t end = etx_true_chain_end(&chains, first);
 
         if (event->particle_row[chains.hit[first]] >= 0 &&
             end - first >= MIN_HITS)
@@ -441,101 +331,29 @@ static etx_status visit_particles(struct learning *learning,
         first = end;
     }
 done:
-    free_chains(&chains);
+    etx_true_chains_free(&chains);
     return status;
 }
 
 /* --------------------------------------------------------------- windows -- */
-
-static int compare_transverse(const void *left, const void *right)
-{
-    const struct sample *const a = left;
-    const struct sample *const b = right;
-
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->transverse > b->transverse) - (a->transverse < b->transverse);
-}
-
-static int compare_longitudinal(const void *left, const void *right)
-{
-    const struct sample *const a = left;
-    const struct sample *const b = right;
-
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->longitudinal > b->longitudinal) -
-           (a->longitudinal < b->longitudinal);
-}
-
-/* The sample at the quantile of key, in sorted samples; NULL: too few. */
-static const struct sample *find_quantile(
-    const struct learning *learning, int64_t key)
-{
-    int64_t low = 0;
-    int64_t high = learning->n_samples;
-    int64_t end;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (learning->sample[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    end = low;
-    while (end < learning->n_samples && learning->sample[end].key == key)
-        end++;
-    return end - low < MIN_SAMPLES
-               ? NULL
-               : &learning->sample[low + (end - low) * QUANTILE / 100];
-}
 
 /* One of the two quantiles of every window, with samples sorted by it. */
 static void set_quantiles(struct learning *learning, bool is_longitudinal)
 {
     struct etx_completion *const table = learning->table;
 
-    qsort(learning->sample, (size_t)learning->n_samples,
-        sizeof *learning->sample,
-        is_longitudinal ? compare_longitudinal : compare_transverse);
+    etx_residuals_sort(&learning->residuals, is_longitudinal);
     for (int64_t k = 0; k < table->n_steps; k++) {
         const int64_t *const step = table->step + k * ETX_STEP_WIDTH;
 
         for (int32_t w = 0; w < ETX_COMPLETION_N_WINDOWS; w++) {
-            struct etx_completion_window *const window =
-                etx_completion_window(table, k, 0, w);
-            const struct sample *const at = find_quantile(learning,
+            etx_residuals_quantile(etx_completion_window(table, k, 0, w),
+                &learning->residuals, is_longitudinal,
                 window_key((int32_t)step[ETX_STEP_DIRECTION],
                     (int32_t)step[ETX_STEP_FROM], (int32_t)step[ETX_STEP_TO],
                     w / ETX_COMPLETION_N_PT, w % ETX_COMPLETION_N_PT));
-
-            if (at == NULL)
-                continue;
-            if (is_longitudinal)
-                window->longitudinal =
-                    fmaxf(at->longitudinal, MIN_LONGITUDINAL);
-            else
-                window->transverse = fmaxf(at->transverse, MIN_TRANSVERSE);
         }
     }
-}
-
-/* Bins with too few samples get the window of the nearest that has one. */
-static void fill_bins(struct etx_completion_window *window)
-{
-    struct etx_completion_window known[ETX_COMPLETION_N_PT];
-
-    memcpy(known, window, sizeof known);
-    for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
-        for (int32_t d = 1;
-             d < ETX_COMPLETION_N_PT && window[b].transverse <= 0.0f; d++) {
-            if (b + d < ETX_COMPLETION_N_PT)
-                window[b] = known[b + d];
-            if (window[b].transverse <= 0.0f && b >= d)
-                window[b] = known[b - d];
-        }
 }
 
 static double count_from(
@@ -592,7 +410,7 @@ static etx_status make_table(
     learning->table = known;
     for (int64_t k = 0; k < made->n_steps; k++)
         for (int32_t h = 0; h < ETX_N_HELICES; h++)
-            fill_bins(etx_completion_window(made, k, h, 0));
+            etx_residuals_fill(etx_completion_window(made, k, h, 0));
     ETX_CHECK(etx_completion_check(made));
     *out = made;
     made = NULL;
@@ -619,7 +437,7 @@ etx_status etx_completion_learn(struct etx_completion **out,
 done:
     if (learning != NULL) {
         etx_completion_free(learning->table);
-        etx_free(learning->sample);
+        etx_residuals_free(&learning->residuals);
         etx_free(learning->field);
     }
     etx_free(learning);

@@ -20,13 +20,8 @@ static etx_status make_config(struct etx_json **out,
 {
     struct etx_json *config = NULL;
     struct etx_json *completion = NULL;
-    struct etx_json *training = NULL;
-    struct etx_json *learned = NULL;
-    int64_t n_hits = 0;
     etx_status status;
 
-    for (int64_t e = 0; e < n_events; e++)
-        n_hits += events[e]->n_hits;
     ETX_CHECK(etx_json_parse(&config, "etx.config", model->config,
         strlen(model->config), ETX_CONFIG_MAX_DEPTH));
     ETX_CHECK(etx_json_set_object(&completion, config, "completion"));
@@ -36,12 +31,9 @@ static etx_status make_config(struct etx_json **out,
         etx_json_set_number(completion, "max_join", (double)options->max_join));
     ETX_CHECK(etx_json_set_number(
         completion, "max_random", (double)options->max_random));
-    training = etx_json_get(config, "training");
-    if (training == NULL)
-        ETX_CHECK(etx_json_set_object(&training, config, "training"));
-    ETX_CHECK(etx_json_set_object(&learned, training, "completion"));
-    ETX_CHECK(etx_json_set_integer(learned, "training_events", n_events));
-    ETX_CHECK(etx_json_set_integer(learned, "training_hits", n_hits));
+    ETX_CHECK(etx_train_note_events(config, "completion", events, n_events));
+    /* It has the layers of another completion. */
+    etx_json_remove(config, "first_pass");
     *out = config;
     config = NULL;
 done:

@@ -1,0 +1,144 @@
+/* api/first_pass.c -- long tracks, before the networks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/train.h>
+
+#include "api/arguments.h"
+#include "base/check.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "data/tracks.h"
+#include "stage/first_pass/first_pass.h"
+#include "stage/stage.h"
+#include "train/first_pass/model.h"
+
+#include <inttypes.h>
+
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_first_pass_options, strong_cut)
+
+etx_status etx_first_pass_options_init(
+    etx_first_pass_options *options, size_t struct_size)
+{
+    return etx_options_init(options, struct_size, &etx_first_pass_defaults,
+        sizeof etx_first_pass_defaults, FIRST_SIZE, "first pass options");
+}
+
+etx_status etx_model_first_pass_options(
+    etx_first_pass_options *out, const etx_model *model)
+{
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
+    ETX_CHECK(etx_options_init(out, out->struct_size,
+        &model->first_pass_options, sizeof model->first_pass_options,
+        FIRST_SIZE, "first pass options"));
+done:
+    return etx_call_end(&host, status);
+}
+
+/* *out: the caller's options over `known`. */
+static etx_status read_options(etx_first_pass_options *out,
+    const char *function, const etx_first_pass_options *known,
+    const etx_first_pass_options *options)
+{
+    etx_status status = ETX_OK;
+
+    *out = *known;
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(out, sizeof *out, options,
+            options->struct_size, FIRST_SIZE, "etx_first_pass_options"));
+    if (out->min_layers < 3 || out->min_layers > 64)
+        status = etx_fail(ETX_ERR_ARGUMENT,
+            "%s: min_layers %d is not in 3 to 64", function, out->min_layers);
+    else if (!(out->min_pt >= 0.01f) || !(out->max_distance >= 0.0f) ||
+             !(out->max_random >= 0.0f))
+        status = etx_fail(ETX_ERR_ARGUMENT,
+            "%s: min_pt %g, max_distance %g and max_random %g: the first has "
+            "to be at least 0.01, the others at least 0",
+            function, (double)out->min_pt, (double)out->max_distance,
+            (double)out->max_random);
+    else if (!(out->strong_cut >= 0.0f) || !(out->strong_cut <= 1.0f))
+        status =
+            etx_fail(ETX_ERR_ARGUMENT, "%s: strong_cut %g is not in 0 to 1",
+                function, (double)out->strong_cut);
+done:
+    return status;
+}
+
+static etx_status check_event(
+    const char *function, const etx_model *model, const etx_event *event)
+{
+    if (model->first_pass == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the model has no first pass: see etx_model_learn_first_pass",
+            function);
+    if (event->layer_id == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the event has no modules: see etx_event_set_modules",
+            function);
+    return ETX_OK;
+}
+
+etx_status etx_find_long_tracks(etx_tracks **out, etx_context *context,
+    const etx_model *model, const etx_event *event,
+    const etx_first_pass_options *options)
+{
+    etx_first_pass_options known;
+    struct etx_arena *arena = NULL;
+    struct etx_arena_mark mark;
+    struct etx_stage_clock clock;
+    int32_t *label = NULL;
+    int32_t n_tracks;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(check_event(__func__, model, event));
+    ETX_CHECK(
+        read_options(&known, __func__, &model->first_pass_options, options));
+    arena = etx_host_of(context)->stream->arena;
+    mark = etx_arena_mark(arena);
+    etx_stage_reset_timings(context);
+    clock = etx_stage_begin(context, ETX_STAGE_FIRST_PASS);
+    ETX_CHECK(
+        etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
+    ETX_CHECK(etx_first_pass_find(label, &n_tracks, context, model->first_pass,
+        model->completion, &known, event));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));
+done:
+    if (arena != NULL)
+        etx_arena_reset(arena, mark);
+    return etx_call_end(&host, status);
+}
+
+etx_status etx_model_learn_first_pass(etx_model **out, const etx_model *model,
+    const etx_event *const *events, int64_t n_events,
+    const etx_first_pass_options *options)
+{
+    etx_first_pass_options known;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
+        ETX_GIVEN(events), ETX_END));
+    if (model->completion == NULL)
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the model has no completion: see etx_model_learn_completion",
+            __func__));
+    if (n_events < 1)
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            "%s: n_events %" PRId64 " is not at least 1", __func__, n_events));
+    for (int64_t e = 0; e < n_events; e++)
+        if (events[e] == NULL)
+            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                "%s: event %" PRId64 " is NULL", __func__, e));
+    ETX_CHECK(
+        read_options(&known, __func__, &etx_first_pass_defaults, options));
+    ETX_CHECK(etx_first_pass_model(out, model, events, n_events, &known));
+done:
+    return etx_call_end(&host, status);
+}

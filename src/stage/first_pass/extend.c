@@ -1,0 +1,295 @@
+/* stage/first_pass/extend.c -- a candidate gets the hits that follow.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/first_pass/search.h"
+
+#include "stage/first_pass/arc.h"
+#include "stage/track_building/completion.h"
+
+#include <string.h>
+
+#define PI             3.14159265358979323846
+#define MAX_STEPS      16   /* layers that may follow one */
+#define MAX_OVERLAP    30.0 /* mm, path between modules of one layer */
+#define MIN_OUTWARD    0.2
+#define MIN_SLOPE      1e-3
+#define MARGIN         1.0  /* mm */
+#define AZIMUTH_MARGIN 1e-3 /* rad */
+
+const struct etx_completion_window *etx_step_window(
+    const struct etx_completion *completion, int32_t direction, int32_t from,
+    int32_t to, int32_t pt_bin)
+{
+    const int64_t *const begin = completion->begin[direction];
+
+    for (int64_t k = begin[from]; k < begin[from + 1]; k++)
+        if (etx_completion_step_to(completion, k) == to)
+            return etx_completion_window(completion, k, ETX_HELIX_FREE, pt_bin);
+    return NULL;
+}
+
+static const float *position_of(
+    const struct etx_first_pass_search *search, int32_t hit)
+{
+    return search->event->position + 3 * (int64_t)hit;
+}
+
+static bool has_layer(const struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search, int32_t layer)
+{
+    for (int32_t i = 0; i < candidate->n_hits; i++)
+        if (search->layer[candidate->hit[i]] == layer)
+            return true;
+    return false;
+}
+
+/* The nearest hit, nearer than *distance; NULL: there is none. */
+static const struct etx_grid_hit *find_nearest(double *distance,
+    const struct etx_layer_crossing *crossing, double max_random)
+{
+    const double density = etx_grid_density(crossing->layer, crossing->across);
+    const double random_hits = density * PI *
+                               (double)crossing->window->transverse *
+                               (double)crossing->window->longitudinal;
+    const struct etx_grid_hit *best = NULL;
+    const struct etx_grid_hit *hit;
+    struct etx_grid_walk walk;
+
+    if (random_hits * *distance > max_random)
+        *distance = max_random / random_hits;
+    etx_grid_begin(&walk, crossing->layer, crossing->azimuth, crossing->width,
+        crossing->across - crossing->tolerance,
+        crossing->across + crossing->tolerance);
+    while ((hit = etx_grid_next(&walk)) != NULL) {
+        const double d = etx_crossing_distance(crossing, hit);
+
+        if (d < *distance) {
+            *distance = d;
+            best = hit;
+        }
+    }
+    return best;
+}
+
+/* The layers that the helix may cross next, the nearest first. */
+static int32_t list_crossings(struct etx_layer_crossing crossing[MAX_STEPS],
+    const struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search,
+    const struct etx_track_helix *helix)
+{
+    const struct etx_completion *const completion = search->completion;
+    const int32_t from = search->layer[candidate->hit[candidate->n_hits - 1]];
+    const int64_t *const begin = completion->begin[ETX_OUTWARD];
+    const int32_t bin = etx_completion_pt_bin(completion, helix);
+    int32_t n = 0;
+
+    for (int64_t k = begin[from]; k < begin[from + 1] && n < MAX_STEPS; k++) {
+        const int32_t to = etx_completion_step_to(completion, k);
+        struct etx_layer_crossing made;
+        int32_t i = n;
+
+        if (has_layer(candidate, search, to) ||
+            !etx_layer_cross(&made, search, helix, to,
+                etx_completion_window(completion, k, ETX_HELIX_FREE, bin)))
+            continue;
+        for (; i > 0 && crossing[i - 1].s > made.s; i--)
+            crossing[i] = crossing[i - 1];
+        crossing[i] = made;
+        n++;
+    }
+    return n;
+}
+
+/* Add the next hit; false: the track ends. A layer that the helix crosses well
+ * inside has to have one. */
+static bool add_next(
+    struct etx_candidate *candidate, const struct etx_first_pass_search *search)
+{
+    const int32_t *const last = candidate->hit + candidate->n_hits - 1;
+    struct etx_layer_crossing crossing[MAX_STEPS];
+    struct etx_track_helix helix;
+
+    if (!etx_track_helix_through(&helix, position_of(search, last[-2]),
+            position_of(search, last[-1]), position_of(search, last[0])))
+        return false;
+    const int32_t n = list_crossings(crossing, candidate, search, &helix);
+    for (int32_t i = 0; i < n; i++) {
+        double distance = (double)search->options->max_distance;
+        const struct etx_grid_hit *const hit = find_nearest(
+            &distance, &crossing[i], (double)search->options->max_random);
+
+        if (hit != NULL) {
+            candidate->hit[candidate->n_hits++] = hit->hit;
+            candidate->distance += (float)distance;
+            return true;
+        }
+        if (crossing[i].is_inside)
+            return false;
+    }
+    return false;
+}
+
+void etx_candidate_extend(
+    struct etx_candidate *candidate, const struct etx_first_pass_search *search)
+{
+    while (candidate->n_hits < ETX_CANDIDATE_MAX_LAYERS &&
+           add_next(candidate, search))
+        ;
+    candidate->n_layers = candidate->n_hits;
+}
+
+/* ---------------------------------------------------------------- overlaps --
+ */
+
+/* The helix at hit k, through its neighbours. */
+static bool helix_at(struct etx_track_helix *out, const int32_t *hit,
+    int32_t n_hits, int32_t k, const struct etx_first_pass_search *search)
+{
+    const int32_t middle = k == 0 ? 1 : k == n_hits - 1 ? k - 1 : k;
+    const float *const a = position_of(search, hit[middle - 1]);
+    const float *const b = position_of(search, hit[middle]);
+    const float *const c = position_of(search, hit[middle + 1]);
+
+    if (!etx_track_helix_through(out, a, b, c))
+        return false;
+    if (k == n_hits - 1)
+        return true;
+    /* From c, where it is exact, back to a or b: the tangent is the chord
+     * between them, turned by half the angle of the arc. */
+    const float *const at = k == 0 ? a : b;
+    const double x = (double)b[0] - (double)a[0];
+    const double y = (double)b[1] - (double)a[1];
+    const double length = sqrt(x * x + y * y);
+    const double sine = 0.5 * out->curvature * length;
+    const double turn = k == 0 ? -sine : sine;
+    if (fabs(sine) > ETX_ARC_MAX_SINE)
+        return false;
+    const double cosine = sqrt(1.0 - sine * sine);
+    out->x = (double)at[0];
+    out->y = (double)at[1];
+    out->z = (double)at[2];
+    out->tangent_x = (x * cosine - y * turn) / length;
+    out->tangent_y = (y * cosine + x * turn) / length;
+    out->slope = ((double)b[2] - (double)a[2]) /
+                 (length * etx_arc_by_chord(sine * sine));
+    return true;
+}
+
+/* The hits around the one that the helix is at. */
+static void cross_own_layer(struct etx_layer_crossing *out,
+    const struct etx_track_helix *helix, const struct etx_grid_layer *layer,
+    const struct etx_completion_window *window, double max_distance)
+{
+    const double radius = sqrt(helix->x * helix->x + helix->y * helix->y);
+    const double outward =
+        fabs(helix->x * helix->tangent_x + helix->y * helix->tangent_y) /
+        radius;
+    const double sideways =
+        fabs(helix->x * helix->tangent_y - helix->y * helix->tangent_x) /
+        radius;
+    const double path = fmin(MAX_OVERLAP,
+        layer->is_barrel ? (layer->max_radius - layer->min_radius) /
+                               fmax(outward, MIN_OUTWARD)
+                         : (layer->max_z - layer->min_z) /
+                               fmax(fabs(helix->slope), MIN_SLOPE));
+    const double reach = sqrt(max_distance);
+
+    *out = (struct etx_layer_crossing){.helix = helix,
+        .layer = layer,
+        .window = window,
+        .curvature = helix->curvature,
+        .across = layer->is_barrel ? helix->z : radius,
+        .tolerance = reach * (double)window->longitudinal + MARGIN +
+                     path * (layer->is_barrel ? fabs(helix->slope) : 1.0),
+        .azimuth = (double)etx_arc_azimuth((float)helix->y, (float)helix->x),
+        .width =
+            (reach * (double)window->transverse + path * sideways) / radius +
+            AZIMUTH_MARGIN};
+}
+
+/* Up to two hits, of other modules than that of `module` and of each other. */
+struct overlap {
+    const struct etx_grid_hit *hit[2];
+    double distance[2];
+};
+
+static void offer(
+    struct overlap *overlap, const struct etx_grid_hit *hit, double distance)
+{
+    const struct etx_grid_hit *const best = overlap->hit[0];
+
+    if (distance < overlap->distance[0]) {
+        if (best != NULL && best->module != hit->module) {
+            overlap->hit[1] = best;
+            overlap->distance[1] = overlap->distance[0];
+        }
+        overlap->hit[0] = hit;
+        overlap->distance[0] = distance;
+    } else if (distance < overlap->distance[1] && best->module != hit->module) {
+        overlap->hit[1] = hit;
+        overlap->distance[1] = distance;
+    }
+}
+
+/* The other hits on the layer of hit k of a candidate. */
+static void find_overlaps(struct overlap *out, const int32_t *hit,
+    int32_t n_hits, int32_t k, const struct etx_first_pass_search *search)
+{
+    const double max_distance = (double)search->options->max_distance;
+    const int32_t layer = search->layer[hit[k]];
+    const int32_t module = search->event->module_id[hit[k]];
+    const struct etx_completion_window *window;
+    const struct etx_grid_hit *other;
+    struct etx_layer_crossing crossing;
+    struct etx_track_helix helix;
+    struct etx_grid_walk walk;
+
+    *out = (struct overlap){.distance = {max_distance, max_distance}};
+    if (!helix_at(&helix, hit, n_hits, k, search))
+        return;
+    const int32_t bin = etx_completion_pt_bin(search->completion, &helix);
+    window =
+        etx_step_window(search->completion, ETX_OUTWARD, layer, layer, bin);
+    if (window == NULL || window->transverse <= 0.0f)
+        window =
+            etx_step_window(search->completion, ETX_INWARD, layer, layer, bin);
+    if (window == NULL || window->transverse <= 0.0f)
+        return;
+    cross_own_layer(
+        &crossing, &helix, &search->grid.layers[layer], window, max_distance);
+    etx_grid_begin(&walk, crossing.layer, crossing.azimuth, crossing.width,
+        crossing.across - crossing.tolerance,
+        crossing.across + crossing.tolerance);
+    while ((other = etx_grid_next(&walk)) != NULL)
+        if (other->module != module)
+            offer(out, other, etx_crossing_distance(&crossing, other));
+}
+
+static void add_once(
+    struct etx_candidate *candidate, int32_t hit, double distance)
+{
+    if (candidate->n_hits == ETX_CANDIDATE_MAX_HITS)
+        return;
+    for (int32_t i = 0; i < candidate->n_hits; i++)
+        if (candidate->hit[i] == hit)
+            return;
+    candidate->hit[candidate->n_hits++] = hit;
+    candidate->distance += (float)distance;
+}
+
+void etx_candidate_add_overlaps(
+    struct etx_candidate *candidate, const struct etx_first_pass_search *search)
+{
+    int32_t hit[ETX_CANDIDATE_MAX_LAYERS]; /* one on each layer */
+    const int32_t n = candidate->n_layers;
+
+    memcpy(hit, candidate->hit, (size_t)n * sizeof *hit);
+    for (int32_t k = 0; k < n; k++) {
+        struct overlap overlap;
+
+        find_overlaps(&overlap, hit, n, k, search);
+        for (int32_t i = 0; i < 2; i++)
+            if (overlap.hit[i] != NULL)
+                add_once(candidate, overlap.hit[i]->hit, overlap.distance[i]);
+    }
+}

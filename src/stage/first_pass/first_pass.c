@@ -1,0 +1,195 @@
+/* stage/first_pass/first_pass.c -- passes, and the competition of candidates.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/first_pass/first_pass.h"
+
+#include "base/check.h"
+#include "base/sort.h"
+#include "stage/first_pass/search.h"
+#include "stage/track_building/completion.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BLOCK        64 /* first hits of one task */
+#define N_PASSES     2
+#define STIFF_PT     0.5    /* GeV, of the first of them: narrow windows */
+#define MAX_LOST     2      /* hits that better candidates may take */
+#define GEV_PER_T_MM 0.3e-3 /* momentum of charge 1 per field and radius */
+
+/* One pass; arrays in the arena. */
+struct pass {
+    struct etx_first_pass_search *search;
+    int64_t n_first;
+    int32_t *first;                  /* [n_first] hits that begin tracks */
+    struct etx_candidate *candidate; /* [n_first, ETX_CANDIDATES_OF_HIT] */
+};
+
+static etx_status search_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct pass *pass = argument;
+    const int64_t begin = block * BLOCK;
+    const int64_t end =
+        begin + BLOCK < pass->n_first ? begin + BLOCK : pass->n_first;
+
+    (void)worker;
+    for (int64_t k = begin; k < end; k++)
+        etx_seed_candidates(pass->candidate + k * ETX_CANDIDATES_OF_HIT,
+            pass->search, pass->first[k]);
+    return ETX_OK;
+}
+
+static bool begins_seeds(const struct etx_first_pass *first_pass, int32_t layer)
+{
+    for (int64_t k = 0; k < first_pass->n_seeds; k++)
+        if (first_pass->seed[k * ETX_SEED_WIDTH] == layer)
+            return true;
+    return false;
+}
+
+/* The hits of the layers that seeds begin on; out NULL: only their number. */
+static int64_t list_first(
+    int32_t *out, const struct etx_first_pass_search *search)
+{
+    int64_t n = 0;
+
+    for (int32_t l = 0; l < search->completion->n_layers; l++) {
+        const struct etx_grid_layer *const layer = &search->grid.layers[l];
+
+        if (!begins_seeds(search->first_pass, l))
+            continue;
+        for (int32_t k = 0; out != NULL && k < layer->n_hits; k++)
+            out[n + k] = layer->hit[k].hit;
+        n += layer->n_hits;
+    }
+    return n;
+}
+
+/* Keep the hits of a candidate that no better one has; true: enough for a
+ * track. */
+static bool keep_free_hits(struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search, const int32_t *label)
+{
+    uint64_t layers = 0;
+    int32_t n_layers = 0;
+    int32_t n = 0;
+
+    for (int32_t i = 0; i < candidate->n_hits; i++) {
+        const int32_t hit = candidate->hit[i];
+        const uint64_t bit = UINT64_C(1) << search->layer[hit];
+
+        if (label[hit] >= 0)
+            continue;
+        n_layers += (layers & bit) == 0;
+        layers |= bit;
+        candidate->hit[n++] = hit;
+    }
+    const bool is_enough = candidate->n_hits - n <= MAX_LOST &&
+                           n_layers >= search->options->min_layers;
+    candidate->n_hits = n;
+    return is_enough;
+}
+
+/* Candidates become tracks, the best first. */
+static etx_status accept(int32_t *label, int32_t *n_tracks,
+    const struct pass *pass, struct etx_arena *arena)
+{
+    const int64_t n_all = pass->n_first * ETX_CANDIDATES_OF_HIT;
+    int64_t *key = NULL;
+    int32_t *order = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(
+        &key, arena, n_all, sizeof *key, "order of candidates"));
+    ETX_CHECK(etx_arena_alloc(
+        &order, arena, n_all, sizeof *order, "order of candidates"));
+    for (int64_t k = 0; k < n_all; k++)
+        key[k] = pass->candidate[k].n_hits > 0
+                     ? etx_candidate_key(&pass->candidate[k])
+                     : INT64_MAX;
+    ETX_CHECK(etx_sort_order(order, key, n_all));
+    for (int64_t k = 0; k < n_all && key[order[k]] != INT64_MAX; k++) {
+        struct etx_candidate *const candidate = &pass->candidate[order[k]];
+
+        if (!keep_free_hits(candidate, pass->search, label))
+            continue;
+        for (int32_t i = 0; i < candidate->n_hits; i++)
+            label[candidate->hit[i]] = *n_tracks;
+        (*n_tracks)++;
+    }
+done:
+    return status;
+}
+
+/* The curvature of a momentum where the field is strongest. */
+static double curvature_of(const struct etx_completion *completion, double pt)
+{
+    double field = 0.0;
+
+    for (int32_t b = 0; b < ETX_COMPLETION_N_FIELD; b++)
+        field = fmax(field, fabs((double)completion->field[b]));
+    return GEV_PER_T_MM * field / pt;
+}
+
+static etx_status run_pass(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, struct etx_first_pass_search *search)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct pass pass = {.search = search};
+    etx_status status;
+
+    ETX_CHECK(etx_check_cancelled(context->stream));
+    etx_grid_fill(
+        &search->grid, search->completion, label, search->event->n_hits);
+    pass.n_first = list_first(NULL, search);
+    ETX_CHECK(etx_arena_alloc(&pass.first, arena, pass.n_first,
+        sizeof *pass.first, "hits that begin tracks"));
+    ETX_CHECK(etx_arena_alloc(&pass.candidate, arena,
+        pass.n_first * ETX_CANDIDATES_OF_HIT, sizeof *pass.candidate,
+        "candidates of tracks"));
+    (void)list_first(pass.first, search);
+    ETX_CHECK(etx_parallel_for(context->stream->pool,
+        (pass.n_first + BLOCK - 1) / BLOCK, search_block, &pass));
+    ETX_CHECK(accept(label, n_tracks, &pass, arena));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, const struct etx_first_pass *first_pass,
+    const struct etx_completion *completion,
+    const etx_first_pass_options *options, const struct etx_event *event)
+{
+    struct etx_context *host = etx_host_of(context);
+    struct etx_arena *arena = host->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const double min_pt = (double)options->min_pt;
+    struct etx_first_pass_search *search = NULL; /* too large for a stack */
+    etx_status status;
+
+    *n_tracks = 0;
+    for (int64_t i = 0; i < event->n_hits; i++)
+        label[i] = -1;
+    ETX_CHECK(etx_arena_alloc(
+        &search, arena, 1, sizeof *search, "search of the first pass"));
+    *search = (struct etx_first_pass_search){.first_pass = first_pass,
+        .completion = completion,
+        .options = options,
+        .event = event};
+    ETX_CHECK(etx_arena_alloc(&search->layer, arena, event->n_hits,
+        sizeof *search->layer, "layers of hits"));
+    etx_completion_layers(search->layer, completion, event);
+    ETX_CHECK(etx_grid_create(&search->grid, arena, event, search->layer));
+    for (int32_t pass = 0; pass < N_PASSES; pass++) {
+        if (pass == 0 && min_pt > STIFF_PT)
+            continue;
+        search->max_curvature =
+            curvature_of(completion, pass == 0 ? STIFF_PT : min_pt);
+        ETX_CHECK(run_pass(label, n_tracks, host, search));
+    }
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* stage/first_pass/first_pass.h -- long tracks from the beam line, before the
+ * networks.
+ *
+ * README.md says how.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_FIRST_PASS_H
+#define ETX_STAGE_FIRST_PASS_H
+
+#include "backend/backend.h"
+#include "data/event.h"
+#include "stage/first_pass/first_pass_table.h"
+#include "stage/track_building/track_helix.h"
+
+/* label [event->n_hits]: tracks from 0 on, -1 for the other hits; *n_tracks of
+ * them. The event has modules. Deterministic for any number of threads. */
+etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, const struct etx_first_pass *first_pass,
+    const struct etx_completion *completion,
+    const etx_first_pass_options *options, const struct etx_event *event);
+
+/* The helix at hit b [3] of a track from the beam line through a and b; *z: its
+ * z at the beam line. false: there is none, or a and b are one point. */
+bool etx_seed_helix(
+    struct etx_track_helix *out, double *z, const float *a, const float *b);
+
+/* How far a hit [3] is from the helix, mm: along the azimuth, and along z in a
+ * barrel or the radius in a disc; false: it does not come near. */
+bool etx_first_pass_residuals(double *transverse, double *longitudinal,
+    const struct etx_track_helix *helix, double curvature, const float *hit,
+    bool is_barrel);
+
+#endif

@@ -1,0 +1,124 @@
+/* stage/first_pass/first_pass_table.c -- what the first pass has learned.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/first_pass/first_pass_table.h"
+
+#include "base/check.h"
+#include "base/heap.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const etx_first_pass_options etx_first_pass_defaults = {
+    .struct_size = sizeof(etx_first_pass_options),
+    .min_layers = 7,
+    .min_pt = 0.13f,
+    .max_distance = 20.0f,
+    .max_random = 0.1f,
+    .strong_cut = 0.8f};
+
+etx_status etx_first_pass_create(struct etx_first_pass **out, int64_t n_seeds)
+{
+    struct etx_first_pass *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "first pass"));
+    made->n_seeds = n_seeds;
+    ETX_CHECK(etx_alloc(&made->seed, n_seeds * ETX_SEED_WIDTH,
+        sizeof *made->seed, "first pass seeds"));
+    ETX_CHECK(etx_alloc(&made->window, n_seeds * ETX_COMPLETION_N_PT,
+        sizeof *made->window, "first pass windows"));
+    *out = made;
+    made = NULL;
+done:
+    etx_first_pass_free(made);
+    return status;
+}
+
+etx_status etx_first_pass_copy(
+    struct etx_first_pass **out, const struct etx_first_pass *first_pass)
+{
+    struct etx_first_pass *made = NULL;
+    const size_t n = (size_t)first_pass->n_seeds;
+    etx_status status;
+
+    ETX_CHECK(etx_first_pass_create(&made, first_pass->n_seeds));
+    memcpy(
+        made->seed, first_pass->seed, n * ETX_SEED_WIDTH * sizeof *made->seed);
+    memcpy(made->window, first_pass->window,
+        n * ETX_COMPLETION_N_PT * sizeof *made->window);
+    memcpy(made->beam, first_pass->beam, sizeof made->beam);
+    *out = made;
+done:
+    return status;
+}
+
+void etx_first_pass_free(struct etx_first_pass *first_pass)
+{
+    if (first_pass == NULL)
+        return;
+    etx_free(first_pass->seed);
+    etx_free(first_pass->window);
+    etx_free(first_pass);
+}
+
+/* The order of seeds; -1 for one that is out of bounds. */
+static int64_t seed_rank(const int64_t *seed, int64_t n_layers)
+{
+    for (int32_t k = 0; k < ETX_SEED_WIDTH; k++)
+        if (seed[k] < 0 || seed[k] >= n_layers)
+            return -1;
+    return (seed[0] * n_layers + seed[1]) * n_layers + seed[2];
+}
+
+static etx_status check_seeds(
+    const struct etx_first_pass *first_pass, int64_t n_layers)
+{
+    int64_t last = -1;
+
+    for (int64_t k = 0; k < first_pass->n_seeds; k++) {
+        const int64_t *const seed = first_pass->seed + k * ETX_SEED_WIDTH;
+        const int64_t rank = seed_rank(seed, n_layers);
+
+        if (rank <= last)
+            return etx_fail(ETX_ERR_FORMAT,
+                "first pass: seed %" PRId64 " is (%" PRId64 ", %" PRId64
+                ", %" PRId64 "), expected three of %" PRId64
+                " layers, ascending",
+                k, seed[0], seed[1], seed[2], n_layers);
+        last = rank;
+    }
+    return ETX_OK;
+}
+
+static etx_status check_window(
+    const struct etx_completion_window *window, int64_t k)
+{
+    if (!(window->transverse >= 0.0f && window->transverse <= 1e6f &&
+            window->longitudinal >= 0.0f && window->longitudinal <= 1e6f) ||
+        (window->transverse > 0.0f) != (window->longitudinal > 0.0f))
+        return etx_fail(ETX_ERR_FORMAT,
+            "first pass: window %" PRId64
+            " is (%.9g, %.9g) mm, expected both 0 or both in 0 to 1e6",
+            k, (double)window->transverse, (double)window->longitudinal);
+    return ETX_OK;
+}
+
+etx_status etx_first_pass_check(
+    const struct etx_first_pass *first_pass, int64_t n_layers)
+{
+    const float *const beam = first_pass->beam;
+    etx_status status = check_seeds(first_pass, n_layers);
+
+    for (int64_t k = 0;
+         status == ETX_OK && k < first_pass->n_seeds * ETX_COMPLETION_N_PT; k++)
+        status = check_window(&first_pass->window[k], k);
+    if (status == ETX_OK && !(beam[0] >= -1e6f && beam[0] <= 1e6f &&
+                                beam[1] >= 0.0f && beam[1] <= 1e6f))
+        status = etx_fail(ETX_ERR_FORMAT,
+            "first pass: the beam is at %.9g within %.9g mm, expected -1e6 to "
+            "1e6 and 0 to 1e6",
+            (double)beam[0], (double)beam[1]);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* stage/first_pass/first_pass_table.h -- what the first pass has learned.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_FIRST_PASS_TABLE_H
+#define ETX_STAGE_FIRST_PASS_TABLE_H
+
+#include "stage/track_building/completion_table.h"
+
+#define ETX_SEED_WIDTH 3 /* layers of a seed, from inside out */
+
+/* The three layers that tracks from the beam line begin with, and how well the
+ * helix through the beam line and the first two predicts the hit on the third.
+ * Arrays are as in a model file; immutable and owned by its model. */
+struct etx_first_pass {
+    int64_t n_seeds;
+    int64_t *seed; /* [n_seeds, 3] layers of the completion, ascending */
+    struct etx_completion_window *window; /* [n_seeds, n_pt] */
+    float beam[2]; /* mm: tracks begin at |z - beam[0]| <= beam[1] */
+};
+
+extern const etx_first_pass_options etx_first_pass_defaults;
+
+/* A table with arrays of these sizes, zeroed. */
+etx_status etx_first_pass_create(struct etx_first_pass **out, int64_t n_seeds);
+etx_status etx_first_pass_copy(
+    struct etx_first_pass **out, const struct etx_first_pass *first_pass);
+/* NULL is fine. */
+void etx_first_pass_free(struct etx_first_pass *first_pass);
+
+/* Check every number; ETX_ERR_FORMAT names what is wrong. */
+etx_status etx_first_pass_check(
+    const struct etx_first_pass *first_pass, int64_t n_layers);
+
+#endif

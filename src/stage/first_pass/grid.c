@@ -1,0 +1,218 @@
+/* stage/first_pass/grid.c -- the hits of every layer in bins.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/first_pass/grid.h"
+
+#include "base/check.h"
+#include "stage/first_pass/arc.h"
+
+#include <string.h>
+
+#define PI          3.14159265358979323846
+#define MAX_AZIMUTH 256 /* bins of a layer */
+#define MAX_ACROSS  32
+#define HITS_OF_BIN 2 /* or more of them, in the mean */
+#define MARGIN      1e-3
+
+etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
+    const struct etx_event *event, const int32_t *layer)
+{
+    const int64_t n = event->n_hits;
+    /* A layer has fewer than 4 bins for a hit, and the end. */
+    const int64_t n_bins = 4 * n + 2 * ETX_COMPLETION_MAX_LAYERS;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(
+        &grid->row, arena, n, sizeof *grid->row, "hits of the first pass"));
+    ETX_CHECK(etx_arena_alloc(
+        &grid->hit, arena, n, sizeof *grid->hit, "hits of the first pass"));
+    ETX_CHECK(etx_arena_alloc(&grid->begin, arena, n_bins, sizeof *grid->begin,
+        "bins of the first pass"));
+    grid->layer = layer;
+    for (int64_t i = 0; i < n; i++) {
+        const float *const at = event->position + 3 * i;
+
+        grid->row[i] = (struct etx_grid_hit){.x = at[0],
+            .y = at[1],
+            .z = at[2],
+            .radius = sqrtf(at[0] * at[0] + at[1] * at[1]),
+            .azimuth = etx_arc_azimuth(at[1], at[0]),
+            .hit = (int32_t)i,
+            .module = event->module_id[i]};
+    }
+done:
+    return status;
+}
+
+static int32_t clamp_bin(double bin, int32_t n)
+{
+    if (!(bin > 0.0))
+        return 0;
+    return bin < n ? (int32_t)bin : n - 1;
+}
+
+static double across_of(
+    const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
+{
+    return layer->is_barrel ? (double)hit->z : (double)hit->radius;
+}
+
+static int32_t bin_of(
+    const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
+{
+    const int32_t row = clamp_bin(
+        (across_of(layer, hit) - layer->low) * layer->per_bin, layer->n_across);
+    const int32_t column =
+        clamp_bin(((double)hit->azimuth + PI) * layer->n_azimuth / (2.0 * PI),
+            layer->n_azimuth);
+
+    return row * layer->n_azimuth + column;
+}
+
+static int32_t density_bin(const struct etx_grid_layer *layer, double across)
+{
+    return clamp_bin(
+        (across - layer->low) / (layer->high - layer->low) * ETX_GRID_N_DENSITY,
+        ETX_GRID_N_DENSITY);
+}
+
+double etx_grid_density(const struct etx_grid_layer *layer, double across)
+{
+    return layer->density[density_bin(layer, across)];
+}
+
+static void measure(
+    struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
+{
+    const double radius = (double)hit->radius;
+    const double z = (double)hit->z;
+
+    layer->n_hits++;
+    layer->min_radius = fmin(layer->min_radius, radius);
+    layer->max_radius = fmax(layer->max_radius, radius);
+    layer->min_z = fmin(layer->min_z, z);
+    layer->max_z = fmax(layer->max_z, z);
+    layer->radius += radius;
+    layer->z += z;
+}
+
+/* Sizes of the layers, and their bins, empty. */
+static void lay_out(struct etx_grid *grid, int64_t n_layers)
+{
+    struct etx_grid_hit *hit = grid->hit;
+    int32_t *begin = grid->begin;
+
+    for (int64_t l = 0; l < n_layers; l++) {
+        struct etx_grid_layer *const layer = &grid->layers[l];
+        int32_t side = 1;
+
+        while (
+            HITS_OF_BIN * side * side < layer->n_hits && 4 * side < MAX_AZIMUTH)
+            side *= 2;
+        layer->n_azimuth = 4 * side;
+        layer->n_across = side > 1 ? side / 2 : 1;
+        if (layer->n_across > MAX_ACROSS)
+            layer->n_across = MAX_ACROSS;
+        layer->radius /= layer->n_hits > 0 ? layer->n_hits : 1;
+        layer->z /= layer->n_hits > 0 ? layer->n_hits : 1;
+        layer->low = layer->is_barrel ? layer->min_z : layer->min_radius;
+        layer->high =
+            (layer->is_barrel ? layer->max_z : layer->max_radius) + MARGIN;
+        layer->per_bin = layer->n_across / (layer->high - layer->low);
+        layer->hit = hit;
+        layer->begin = begin;
+        if (layer->n_hits == 0)
+            continue;
+        const int32_t n_bins = layer->n_azimuth * layer->n_across;
+        memset(begin, 0, (size_t)(n_bins + 1) * sizeof *begin);
+        hit += layer->n_hits;
+        begin += n_bins + 1;
+    }
+}
+
+/* From counts in begin[bin] to where bins end. */
+static void finish_layer(struct etx_grid_layer *layer)
+{
+    const double width = (layer->high - layer->low) / ETX_GRID_N_DENSITY;
+    int32_t sum = 0;
+
+    for (int32_t b = 0; b <= layer->n_azimuth * layer->n_across; b++)
+        layer->begin[b] = sum += layer->begin[b];
+    for (int32_t b = 0; b < ETX_GRID_N_DENSITY; b++) {
+        const double radius =
+            layer->is_barrel ? layer->radius : layer->low + (b + 0.5) * width;
+
+        layer->density[b] /= 2.0 * PI * radius * width;
+    }
+}
+
+/* Where hit i belongs; NULL: it has no layer, or a track. */
+static struct etx_grid_layer *layer_of(
+    struct etx_grid *grid, const int32_t *label, int64_t i)
+{
+    return grid->layer[i] < 0 || label[i] >= 0 ? NULL
+                                               : &grid->layers[grid->layer[i]];
+}
+
+void etx_grid_fill(struct etx_grid *grid,
+    const struct etx_completion *completion, const int32_t *label,
+    int64_t n_hits)
+{
+    for (int32_t l = 0; l < completion->n_layers; l++)
+        grid->layers[l] = (struct etx_grid_layer){
+            .is_barrel = etx_completion_is_barrel(completion, l) != 0,
+            .min_radius = INFINITY,
+            .max_radius = -INFINITY,
+            .min_z = INFINITY,
+            .max_z = -INFINITY};
+    for (int64_t i = 0; i < n_hits; i++)
+        if (layer_of(grid, label, i) != NULL)
+            measure(layer_of(grid, label, i), &grid->row[i]);
+    lay_out(grid, completion->n_layers);
+    for (int64_t i = 0; i < n_hits; i++) {
+        struct etx_grid_layer *const layer = layer_of(grid, label, i);
+
+        if (layer == NULL)
+            continue;
+        layer->begin[bin_of(layer, &grid->row[i])]++;
+        layer->density[density_bin(layer, across_of(layer, &grid->row[i]))] +=
+            1.0;
+    }
+    for (int64_t l = 0; l < completion->n_layers; l++)
+        if (grid->layers[l].n_hits > 0)
+            finish_layer(&grid->layers[l]);
+    /* From the back: the begin of a bin sinks from its end to its first. */
+    for (int64_t i = n_hits - 1; i >= 0; i--) {
+        struct etx_grid_layer *const layer = layer_of(grid, label, i);
+
+        if (layer != NULL)
+            layer->hit[--layer->begin[bin_of(layer, &grid->row[i])]] =
+                grid->row[i];
+    }
+}
+
+void etx_grid_begin(struct etx_grid_walk *walk,
+    const struct etx_grid_layer *layer, double azimuth, double width,
+    double low, double high)
+{
+    const int32_t n = layer->n_azimuth;
+    const double scale = n / (2.0 * PI);
+    const double begin = floor((azimuth - width + PI) * scale);
+    const double end = floor((azimuth + width + PI) * scale);
+    int32_t first = 0;
+    int32_t last = n - 1;
+
+    if (end - begin < n - 1) {
+        first = (int32_t)begin + (begin < 0.0 ? n : 0) - (begin >= n ? n : 0);
+        last = (int32_t)end + (end < 0.0 ? n : 0) - (end >= n ? n : 0);
+    }
+    *walk = (struct etx_grid_walk){.layer = layer,
+        .row =
+            clamp_bin((low - layer->low) * layer->per_bin, layer->n_across) - 1,
+        .last_row =
+            clamp_bin((high - layer->low) * layer->per_bin, layer->n_across),
+        .n_spans = first <= last ? 1 : 2,
+        .first = {first, 0},
+        .last = {first <= last ? last : n - 1, last}};
+    walk->span = walk->n_spans;
+}

@@ -1,0 +1,77 @@
+/* stage/first_pass/search.h -- from seeds to candidates of tracks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_FIRST_PASS_SEARCH_H
+#define ETX_STAGE_FIRST_PASS_SEARCH_H
+
+#include "stage/first_pass/first_pass.h"
+#include "stage/first_pass/grid.h"
+
+#define ETX_CANDIDATE_MAX_LAYERS 20
+#define ETX_CANDIDATE_MAX_HITS   32
+#define ETX_CANDIDATES_OF_HIT    2 /* the best that begin at one hit */
+
+/* Hits that may be a track, from inside out. */
+struct etx_candidate {
+    int32_t n_hits, n_layers;
+    float distance; /* sum over the hits but the first two */
+    int32_t hit[ETX_CANDIDATE_MAX_HITS];
+};
+
+/* What a search reads. */
+struct etx_first_pass_search {
+    const struct etx_first_pass *first_pass;
+    const struct etx_completion *completion;
+    const etx_first_pass_options *options;
+    const struct etx_event *event;
+    int32_t *layer; /* [n_hits] */
+    struct etx_grid grid;
+    double max_curvature; /* 1/mm, of seeds in this pass */
+};
+
+/* Where a helix crosses a layer, and the window around it. */
+struct etx_layer_crossing {
+    const struct etx_track_helix *helix;
+    const struct etx_grid_layer *layer;
+    const struct etx_completion_window *window;
+    double curvature;
+    double s;         /* mm, path to the middle of the layer */
+    double across;    /* z or radius there */
+    double tolerance; /* of across, mm */
+    double azimuth, width;
+    bool is_inside; /* a hit is expected */
+};
+
+/* false: the helix does not cross the layer, or nothing is known. */
+bool etx_layer_cross(struct etx_layer_crossing *out,
+    const struct etx_first_pass_search *search,
+    const struct etx_track_helix *helix, int32_t layer,
+    const struct etx_completion_window *window);
+
+/* The distance of a hit from the crossing helix in units of the window,
+ * squared; INFINITY: not near. */
+double etx_crossing_distance(
+    const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit);
+
+/* The window of the step from one layer to another; NULL: unknown. */
+const struct etx_completion_window *etx_step_window(
+    const struct etx_completion *completion, int32_t direction, int32_t from,
+    int32_t to, int32_t pt_bin);
+
+/* Add the hits on the layers that follow, at most one a layer. */
+void etx_candidate_extend(struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search);
+/* Add the second and third hits on its layers, where modules overlap. */
+void etx_candidate_add_overlaps(struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search);
+
+/* The order of candidates: the more hits and layers, then the smaller distance
+ * per hit comes first. */
+int64_t etx_candidate_key(const struct etx_candidate *candidate);
+
+/* The best candidates [ETX_CANDIDATES_OF_HIT] that begin at hit first, the best
+ * first; others have n_hits 0. */
+void etx_seed_candidates(struct etx_candidate *best,
+    const struct etx_first_pass_search *search, int32_t first);
+
+#endif

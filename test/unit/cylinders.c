@@ -1,0 +1,118 @@
+/* cylinders.c -- events of a detector of eight cylinders.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cylinders.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define RESOLUTION 0.02f /* mm */
+#define TWO_PI     6.2831853f
+
+static const float layer_radius[N_LAYERS] = {
+    32, 72, 116, 172, 260, 360, 500, 660};
+
+static void add_hit(struct sample *sample, int64_t particle_id, int32_t layer,
+    float x, float y, float z)
+{
+    const int64_t i = sample->n_hits++;
+    float phi = atan2f(y, x);
+
+    if (phi < 0.0f)
+        phi += TWO_PI;
+    sample->position[3 * i] = x;
+    sample->position[3 * i + 1] = y;
+    sample->position[3 * i + 2] = z;
+    sample->volume_id[i] = 3;
+    sample->layer_id[i] = 2 * layer + 2;
+    sample->module_id[i] = (int32_t)(phi / TWO_PI * 16.0f);
+    sample->particle_id[i] = particle_id;
+    sample->layer[i] = layer;
+}
+
+/* Hits where the helix of a particle from (0, 0, z0) crosses the layers. */
+static void add_particle(
+    struct sample *sample, int64_t id, struct etx_random *random)
+{
+    const float pt = 0.35f + 2.0f * etx_random_uniform(random);
+    const float phi = TWO_PI * etx_random_uniform(random);
+    const float slope = 2.0f * etx_random_uniform(random) - 1.0f;
+    const float z0 = 30.0f * etx_random_normal(random);
+    const int32_t charge = etx_random_below(random, 2) == 0 ? -1 : 1;
+    const double radius = (double)pt / (0.3e-3 * FIELD);
+    const double side = charge > 0 ? -1.0 : 1.0; /* turns right: -1 */
+
+    for (int32_t l = 0; l < N_LAYERS; l++) {
+        /* A chord of length r turns by asin(r / 2 radius) from the start. */
+        const double half = asin((double)layer_radius[l] / (2.0 * radius));
+        const double at = (double)phi + side * half;
+        const float r = layer_radius[l] +
+                        2.0f * (float)(etx_random_below(random, 2)); /* stave */
+        const float smear = RESOLUTION * etx_random_normal(random);
+
+        add_hit(sample, id, l, r * (float)cos(at) - smear * (float)sin(at),
+            r * (float)sin(at) + smear * (float)cos(at),
+            z0 + slope * (float)(2.0 * radius * half) +
+                RESOLUTION * etx_random_normal(random));
+    }
+    sample->particle[id - 1] = (etx_particle){.id = id,
+        .vertex = {0.0f, 0.0f, z0},
+        .momentum = {pt * cosf(phi), pt * sinf(phi), pt * slope},
+        .charge = charge,
+        .n_hits = N_LAYERS};
+}
+
+struct sample *new_sample(uint64_t seed)
+{
+    struct sample *sample = etx_test_alloc(1, sizeof *sample);
+    struct etx_random random;
+
+    etx_random_init(&random, seed, 1, 0);
+    for (int64_t id = 1; id <= N_PARTICLES; id++)
+        add_particle(sample, id, &random);
+    for (int64_t n = 0; n < N_NOISE; n++) {
+        const int32_t l = (int32_t)etx_random_below(&random, N_LAYERS);
+        const float phi = TWO_PI * etx_random_uniform(&random);
+
+        add_hit(sample, 0, l, layer_radius[l] * cosf(phi),
+            layer_radius[l] * sinf(phi),
+            600.0f * (etx_random_uniform(&random) - 0.5f));
+    }
+    return sample;
+}
+
+etx_event *event_of(const struct sample *sample)
+{
+    etx_event *event = etx_test_event(sample->n_hits, sample->position);
+
+    ck_assert_ok(etx_event_set_modules(
+        event, sample->volume_id, sample->layer_id, sample->module_id));
+    ck_assert_ok(etx_event_set_truth(
+        event, sample->particle_id, NULL, N_PARTICLES, sample->particle));
+    return event;
+}
+
+void count_hits(int64_t *right, int64_t *wrong, const struct sample *sample,
+    const etx_tracks *tracks)
+{
+    const int64_t *const offset = etx_tracks_offsets(tracks);
+    const int32_t *const hit = etx_tracks_hits(tracks);
+    scoped int64_t *best = etx_test_alloc(N_PARTICLES + 1, sizeof *best);
+
+    *right = *wrong = 0;
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++) {
+        const int64_t n = offset[t + 1] - offset[t];
+        const int64_t id = sample->particle_id[hit[offset[t] + n / 2]];
+        int64_t same = 0;
+
+        for (int64_t k = offset[t]; k < offset[t + 1]; k++)
+            same += sample->particle_id[hit[k]] == id;
+        *wrong += n - same;
+        if (id > 0 && same > best[id])
+            best[id] = same;
+    }
+    for (int64_t id = 1; id <= N_PARTICLES; id++)
+        *right += best[id];
+}

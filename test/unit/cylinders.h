@@ -1,0 +1,36 @@
+/* cylinders.h -- a detector of eight cylinders in a uniform field, in which
+ * every particle is an exact helix from the beam line with smeared hits.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TEST_UNIT_CYLINDERS_H
+#define ETX_TEST_UNIT_CYLINDERS_H
+
+#include "io_models.h"
+
+#define N_LAYERS    8
+#define N_PARTICLES 300
+#define N_NOISE     200
+#define MAX_HITS    (N_PARTICLES * N_LAYERS + N_NOISE)
+#define FIELD       2.0 /* T */
+
+/* An event, and what is true of it. */
+struct sample {
+    int64_t n_hits;
+    float position[3 * MAX_HITS];
+    int32_t volume_id[MAX_HITS], layer_id[MAX_HITS], module_id[MAX_HITS];
+    int64_t particle_id[MAX_HITS];
+    int32_t layer[MAX_HITS]; /* 0 .. N_LAYERS-1 */
+    etx_particle particle[N_PARTICLES];
+};
+
+/* Freed with free. */
+struct sample *new_sample(uint64_t seed);
+/* With modules and truth. */
+etx_event *event_of(const struct sample *sample);
+
+/* How many hits of particles lie on the track that most of the particle's hits
+ * are on, and how many hits the tracks have that are not the particle's. */
+void count_hits(int64_t *right, int64_t *wrong, const struct sample *sample,
+    const etx_tracks *tracks);
+
+#endif

@@ -1,0 +1,344 @@
+/* test_first_pass.c -- long tracks, before the networks.
+ *
+ * In the detector of cylinders.h, where every particle is a long track.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cylinders.h"
+
+#include "data/event.h"
+#include "stage/model.h"
+#include "train/first_pass/learn.h"
+
+#include <exatrkx/train.h>
+#include <math.h>
+#include <stdio.h>
+
+/* A model that learned both from an event; completed: the one before. */
+static etx_model *learned_model(etx_model **completed)
+{
+    scoped struct sample *sample = new_sample(1);
+    scoped_event *event = event_of(sample);
+    scoped_model *start = io_model_make(io_model_small);
+    const etx_event *const events[] = {event};
+    etx_model *before = NULL;
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_model_learn_completion(&before, start, events, 1, NULL));
+    ck_assert_ok(etx_model_learn_first_pass(&model, before, events, 1, NULL));
+    if (completed != NULL)
+        *completed = before;
+    else
+        etx_model_free(before);
+    return model;
+}
+
+ETX_TEST(test_first_pass_finds_tracks)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *tracks = NULL;
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+    int64_t right, wrong;
+
+    ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
+    count_hits(&right, &wrong, sample, tracks);
+    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 95 / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES);
+    ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_FIRST_PASS));
+    ck_assert_double_gt(timing.seconds, 0.0);
+}
+
+/* Every option removes tracks when it is at its end. */
+static const struct etx_test_change strict_options[] = {
+    {CHANGE(etx_first_pass_options, min_layers, 9), ETX_OK, NULL},
+    {CHANGE(etx_first_pass_options, min_pt, 100.0f), ETX_OK, NULL},
+    {CHANGE(etx_first_pass_options, max_distance, 0.0f), ETX_OK, NULL},
+    {CHANGE(etx_first_pass_options, max_random, 0.0f), ETX_OK, NULL},
+};
+
+ETX_TEST(test_first_pass_options, .rows = ROWS(strict_options))
+{
+    scoped_model *model = learned_model(NULL);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *tracks = NULL;
+    etx_first_pass_options options;
+
+    ck_assert_ok(etx_first_pass_options_init(&options, sizeof options));
+    etx_test_set(&options, &strict_options[_i]);
+    ck_assert_ok(
+        etx_find_long_tracks(&tracks, context, model, event, &options));
+    ck_assert_int_eq(etx_tracks_count(tracks), 0);
+}
+
+ETX_TEST(test_first_pass_learns_the_detector)
+{
+    scoped_model *completed = NULL;
+    scoped_model *model = learned_model(&completed);
+    scoped_model *again = NULL;
+    scoped struct sample *sample = new_sample(1);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    const struct etx_first_pass *const table = model->first_pass;
+    etx_first_pass_options options = {.struct_size = sizeof options};
+
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_FIRST_PASS), 1);
+    ck_assert_int_eq(etx_model_has_stage(completed, ETX_STAGE_FIRST_PASS), 0);
+    ck_assert_ok(etx_model_first_pass_options(&options, model));
+    ck_assert_int_eq(options.min_layers, 7);
+    ck_assert_int_eq(table->n_seeds, 1);
+    for (int64_t k = 0; k < ETX_SEED_WIDTH; k++)
+        ck_assert_int_eq(table->seed[k], k);
+    ck_assert_float_eq_tol(table->beam[0], 0.0f, 10.0f);
+    ck_assert_float_gt(table->beam[1], 60.0f); /* 30 mm is one sigma */
+    /* Another completion may have other layers. */
+    ck_assert_ok(etx_model_learn_completion(&again, model, events, 1, NULL));
+    ck_assert_int_eq(etx_model_has_stage(again, ETX_STAGE_FIRST_PASS), 0);
+}
+
+static void check_same(const etx_tracks *tracks, const etx_tracks *expected)
+{
+    const int64_t n = etx_tracks_count(expected);
+
+    ck_assert_int_eq(etx_tracks_count(tracks), n);
+    ck_assert_mem_eq(etx_tracks_offsets(tracks), etx_tracks_offsets(expected),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(tracks), etx_tracks_hits(expected),
+        (size_t)etx_tracks_offsets(expected)[n] * sizeof(int32_t));
+}
+
+/* The same tracks for any number of threads, and by the model that was written
+ * and read again; also of the whole pipeline. */
+ETX_TEST(test_first_pass_same_bits)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped_model *again = NULL;
+    scoped struct sample *sample = new_sample(3);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *first = NULL;
+    scoped_tracks *all = NULL;
+    char folder[256];
+    char path[300];
+
+    etx_test_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/model", folder);
+    ck_assert_ok(etx_model_save(model, path));
+    ck_assert_ok(etx_model_load(&again, path));
+    etx_test_remove(folder);
+    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
+        const etx_model *const used = n_threads == 2 ? again : model;
+        scoped_context *context =
+            etx_test_context_with(n_threads, 0, NULL, NULL);
+        scoped_tracks *tracks = NULL;
+        scoped_tracks *found = NULL;
+
+        ck_assert_ok(etx_find_long_tracks(&tracks, context, used, event, NULL));
+        ck_assert_ok(etx_find_tracks(&found, context, used, event));
+        if (first == NULL) {
+            first = tracks;
+            all = found;
+            tracks = found = NULL;
+            continue;
+        }
+        check_same(tracks, first);
+        check_same(found, all);
+    }
+}
+
+/* In the whole pipeline the hits of a long track stay together, and what is
+ * left goes to the networks. */
+ETX_TEST(test_first_pass_in_the_pipeline)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *all = NULL;
+    scoped int32_t *label = etx_test_alloc(sample->n_hits, sizeof *label);
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+
+    ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
+    ck_assert_ok(etx_find_tracks(&all, context, model, event));
+    ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_EMBEDDING));
+    ck_assert_double_gt(timing.seconds, 0.0);
+    for (int64_t t = 0; t < etx_tracks_count(all); t++)
+        for (int64_t k = etx_tracks_offsets(all)[t];
+             k < etx_tracks_offsets(all)[t + 1]; k++)
+            label[etx_tracks_hits(all)[k]] = (int32_t)t;
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
+        for (int64_t k = etx_tracks_offsets(tracks)[t];
+             k < etx_tracks_offsets(tracks)[t + 1]; k++)
+            ck_assert_int_eq(label[etx_tracks_hits(tracks)[k]],
+                label[etx_tracks_hits(tracks)[etx_tracks_offsets(tracks)[t]]]);
+}
+
+/* No hits, and hits that are all on one point. */
+ETX_TEST(test_first_pass_degenerate, .rows = 3)
+{
+    static const int64_t counts[] = {0, 1, 200};
+    const int64_t n = counts[_i];
+    scoped_model *model = learned_model(NULL);
+    scoped_context *context = etx_test_context();
+    scoped float *position = etx_test_alloc(3 * n + 1, sizeof *position);
+    scoped int32_t *id = etx_test_alloc(n + 1, sizeof *id);
+    scoped_tracks *tracks = NULL;
+
+    for (int64_t i = 0; i < n; i++)
+        id[i] = 2 + 2 * (int32_t)(i % N_LAYERS);
+    scoped_event *event = etx_test_event(n, position);
+    ck_assert_ok(etx_event_set_modules(event, id, id, id));
+    ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
+    ck_assert_int_eq(etx_tracks_count(tracks), 0);
+}
+
+/* What a call needs, made before its allocations are counted. */
+struct call {
+    const etx_model *model;
+    const etx_event *event;
+};
+
+static etx_status find(void *argument)
+{
+    const struct call *const call = argument;
+    etx_context *context = NULL;
+    etx_tracks *out = NULL;
+    etx_status status = etx_context_create(&context, NULL);
+
+    if (status == ETX_OK)
+        status = etx_find_tracks(&out, context, call->model, call->event);
+    ck_assert_int_eq(out == NULL, status != ETX_OK);
+    etx_tracks_free(out);
+    etx_context_free(context);
+    return status;
+}
+
+static etx_status learn(void *argument)
+{
+    const struct call *const call = argument;
+    struct etx_first_pass *out = NULL;
+    const etx_status status =
+        etx_first_pass_learn(&out, call->model->completion, &call->event, 1);
+
+    ck_assert_int_eq(out == NULL, status != ETX_OK);
+    etx_first_pass_free(out);
+    return status;
+}
+
+ETX_TEST(test_first_pass_out_of_memory)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    struct call call = {model, event};
+
+    /* The weight cache may do without. */
+    ck_assert_int_gt(etx_test_scarce_memory(find, &call, 4), 10);
+    ck_assert_int_gt(etx_test_out_of_memory(learn, &call), 6);
+}
+
+ETX_TEST(test_first_pass_cancelled)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    scoped_context *context =
+        etx_test_context_with(1, 0, etx_test_cancel, NULL);
+    etx_tracks *out = NULL;
+
+    ck_assert_status(etx_find_long_tracks(&out, context, model, event, NULL),
+        ETX_ERR_CANCELLED);
+    ck_assert_ptr_null(out);
+}
+
+/* What a table of a file may not say. */
+static const struct {
+    int64_t seed; /* the first layer; 0: as it is */
+    float window, beam;
+    const char *error;
+} bad_tables[] = {
+    {8, 0.0f, 0.0f, "seed 0 is (8, 1, 2), expected three of 8 layers"},
+    {-1, 0.0f, 0.0f, "seed 0 is (-1"},
+    {0, -1.0f, 0.0f, "window 0 is (-1"},
+    {0, NAN, 0.0f, "window 0 is (nan"},
+    {0, 0.0f, NAN, "the beam is at nan"},
+};
+
+ETX_TEST(test_first_pass_table_refused, .rows = ROWS(bad_tables))
+{
+    scoped_model *model = learned_model(NULL);
+    struct etx_first_pass *table = model->first_pass;
+
+    ck_assert_ok(etx_first_pass_check(table, N_LAYERS));
+    if (bad_tables[_i].seed != 0)
+        table->seed[0] = bad_tables[_i].seed;
+    if (bad_tables[_i].window != 0.0f)
+        table->window[0].transverse = bad_tables[_i].window;
+    if (bad_tables[_i].beam != 0.0f)
+        table->beam[0] = bad_tables[_i].beam;
+    ck_assert_fails(etx_first_pass_check(table, N_LAYERS), ETX_ERR_FORMAT,
+        bad_tables[_i].error);
+}
+
+static const struct etx_test_change bad_options[] = {
+    {CHANGE(etx_first_pass_options, min_layers, 2), ETX_ERR_ARGUMENT,
+        "min_layers 2"},
+    {CHANGE(etx_first_pass_options, min_pt, 0.0f), ETX_ERR_ARGUMENT,
+        "min_pt 0"},
+    {CHANGE(etx_first_pass_options, max_distance, NAN), ETX_ERR_ARGUMENT,
+        "max_distance"},
+    {CHANGE(etx_first_pass_options, max_random, -0.5f), ETX_ERR_ARGUMENT,
+        "max_random -0.5"},
+    {CHANGE(etx_first_pass_options, strong_cut, 1.5f), ETX_ERR_ARGUMENT,
+        "strong_cut 1.5"},
+    {CHANGE(etx_first_pass_options, struct_size, 4), ETX_ERR_ARGUMENT,
+        "struct_size 4"},
+};
+
+ETX_TEST(test_first_pass_refused)
+{
+    scoped_model *completed = NULL;
+    scoped_model *model = learned_model(&completed);
+    scoped_model *without = io_model_make(io_model_small);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(5);
+    scoped_event *event = event_of(sample);
+    scoped_event *bare = etx_test_event(sample->n_hits, sample->position);
+    const etx_event *const events[] = {event, NULL};
+    const etx_event *const no_truth[] = {bare};
+    etx_tracks *out = NULL;
+    etx_model *learned = NULL;
+
+    ck_assert_refused(
+        etx_find_long_tracks(&out, context, completed, event, NULL),
+        "no first pass");
+    ck_assert_refused(
+        etx_find_long_tracks(&out, context, model, bare, NULL), "no modules");
+    ck_assert_refused(
+        etx_model_learn_first_pass(&learned, without, events, 1, NULL),
+        "no completion");
+    ck_assert_refused(
+        etx_model_learn_first_pass(&learned, completed, events, 0, NULL),
+        "n_events 0");
+    ck_assert_refused(
+        etx_model_learn_first_pass(&learned, completed, events, 2, NULL),
+        "event 1 is NULL");
+    ck_assert_refused(
+        etx_model_learn_first_pass(&learned, completed, no_truth, 1, NULL),
+        "event 0 has no modules");
+    for (size_t k = 0; k < sizeof bad_options / sizeof *bad_options; k++) {
+        etx_first_pass_options options;
+
+        ck_assert_ok(etx_first_pass_options_init(&options, sizeof options));
+        etx_test_set(&options, &bad_options[k]);
+        ck_assert_fails(
+            etx_find_long_tracks(&out, context, model, event, &options),
+            bad_options[k].status, bad_options[k].error);
+    }
+    ck_assert_ptr_null(out);
+    ck_assert_ptr_null(learned);
+}
