@@ -23,7 +23,7 @@ struct etx_residuals {
     int64_t n, capacity;
 };
 
-/* Make room for element n of an array. */
+/* Raise the capacity of an array so that it has an element n. */
 etx_status etx_residuals_grow(
     void *array, int64_t *capacity, int64_t n, size_t size);
 
