@@ -225,7 +225,8 @@ static void offer(
         }
         overlap->hit[0] = hit;
         overlap->distance[0] = distance;
-    } else if (distance < overlap->distance[1] && best->module != hit->module) {
+    } else if (distance < overlap->distance[1] && best != NULL &&
+               best->module != hit->module) {
         overlap->hit[1] = hit;
         overlap->distance[1] = distance;
     }
