@@ -465,6 +465,9 @@ typedef struct etx_first_pass_options {
     float strong_cut;     /* at least this etx_label_options.strong_cut behind
                            * the networks, on hits that are mostly noise;
                            * default 0.8 */
+    int32_t min_hits;     /* etx_find_tracks has no first pass in events of
+                           * fewer hits, where networks alone find more;
+                           * default 50000 */
 } etx_first_pass_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;

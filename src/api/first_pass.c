@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-#define FIRST_SIZE ETX_SIZE_UP_TO(etx_first_pass_options, strong_cut)
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_first_pass_options, min_hits)
 
 etx_status etx_first_pass_options_init(
     etx_first_pass_options *options, size_t struct_size)
@@ -59,6 +59,9 @@ static etx_status read_options(etx_first_pass_options *out,
             "to be at least 0.01, the others at least 0",
             function, (double)out->min_pt, (double)out->max_distance,
             (double)out->max_random);
+    else if (out->min_hits < 0)
+        status = etx_fail(ETX_ERR_ARGUMENT, "%s: min_hits %d is not at least 0",
+            function, out->min_hits);
     else if (!(out->strong_cut >= 0.0f) || !(out->strong_cut <= 1.0f))
         status =
             etx_fail(ETX_ERR_ARGUMENT, "%s: strong_cut %g is not in 0 to 1",

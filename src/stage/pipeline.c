@@ -182,7 +182,8 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
     etx_stage_reset_timings(context);
     ETX_CHECK(
         etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
-    if (model->first_pass != NULL && event->layer_id != NULL) {
+    if (model->first_pass != NULL && event->layer_id != NULL &&
+        event->n_hits >= model->first_pass_options.min_hits) {
         ETX_CHECK(find_long_tracks(label, &n_tracks, context, model, event));
         ETX_CHECK(label_rest(label, n_tracks, context, model, event));
     } else {

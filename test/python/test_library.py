@@ -58,7 +58,7 @@ class TestPipeline(LibraryCase):
         self.assertTrue(np.array_equal(same.labels, tracks.labels))
         again = exatrkx.learn_completion(model, [event], none)
         self.assertEqual(again.completion_options, none)
-        options = exatrkx.FirstPassOptions(min_layers=8)
+        options = exatrkx.FirstPassOptions(min_layers=8, min_hits=0)
         both = exatrkx.learn_first_pass(model, [event], options)
         self.assertEqual(both.first_pass_options, options)
         self.assertEqual(both.stages[-1], "first_pass")

@@ -20,11 +20,16 @@ static etx_model *learned_model(etx_model **completed)
     scoped_event *event = event_of(sample);
     scoped_model *start = io_model_make(io_model_small);
     const etx_event *const events[] = {event};
+    etx_first_pass_options options;
     etx_model *before = NULL;
     etx_model *model = NULL;
 
     ck_assert_ok(etx_model_learn_completion(&before, start, events, 1, NULL));
-    ck_assert_ok(etx_model_learn_first_pass(&model, before, events, 1, NULL));
+    ck_assert_ok(etx_first_pass_options_init(&options, sizeof options));
+    ck_assert_int_eq(options.min_hits, 50000);
+    options.min_hits = 0; /* the events are small */
+    ck_assert_ok(
+        etx_model_learn_first_pass(&model, before, events, 1, &options));
     if (completed != NULL)
         *completed = before;
     else
@@ -177,6 +182,26 @@ ETX_TEST(test_first_pass_in_the_pipeline)
                 label[etx_tracks_hits(tracks)[etx_tracks_offsets(tracks)[t]]]);
 }
 
+/* Small events are left to the networks. */
+ETX_TEST(test_first_pass_of_dense_events)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+
+    for (int32_t more = 0; more < 2; more++) {
+        scoped_tracks *tracks = NULL;
+
+        model->first_pass_options.min_hits = (int32_t)sample->n_hits + more;
+        ck_assert_ok(etx_find_tracks(&tracks, context, model, event));
+        ck_assert_ok(
+            etx_context_timing(&timing, context, ETX_STAGE_FIRST_PASS));
+        ck_assert_int_eq(timing.seconds > 0.0, more == 0);
+    }
+}
+
 /* No hits, and hits that are all on one point. */
 ETX_TEST(test_first_pass_degenerate, .rows = 3)
 {
@@ -295,6 +320,8 @@ static const struct etx_test_change bad_options[] = {
         "max_random -0.5"},
     {CHANGE(etx_first_pass_options, strong_cut, 1.5f), ETX_ERR_ARGUMENT,
         "strong_cut 1.5"},
+    {CHANGE(etx_first_pass_options, min_hits, -1), ETX_ERR_ARGUMENT,
+        "min_hits -1"},
     {CHANGE(etx_first_pass_options, struct_size, 4), ETX_ERR_ARGUMENT,
         "struct_size 4"},
 };

@@ -33,6 +33,7 @@ static etx_status make_config(struct etx_json **out,
         etx_json_set_number(object, "max_random", (double)options->max_random));
     ETX_CHECK(
         etx_json_set_number(object, "strong_cut", (double)options->strong_cut));
+    ETX_CHECK(etx_json_set_integer(object, "min_hits", options->min_hits));
     ETX_CHECK(etx_train_note_events(config, "first_pass", events, n_events));
     *out = config;
     config = NULL;
