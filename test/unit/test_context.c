@@ -80,7 +80,7 @@ ETX_TEST(test_context_null)
     ck_assert_refused(etx_context_options_init(NULL, 64), "");
     ck_assert_refused(etx_context_timing(&timing, NULL, 0), "context");
     ck_assert_refused(etx_context_timing(&timing, context, ETX_N_STAGES),
-        "stage 7 is not in 0..6");
+        "stage 8 is not in 0..7");
     timing.struct_size = 8;
     ck_assert_refused(etx_context_timing(&timing, context, 0), "struct_size 8");
     etx_context_free(NULL);

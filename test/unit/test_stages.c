@@ -27,6 +27,8 @@ ETX_TEST(test_stages_are_the_pipeline)
     for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
         timing[stage].struct_size = sizeof timing[stage];
         ck_assert_ok(etx_context_timing(&timing[stage], job.context, stage));
+        if (stage == ETX_STAGE_FIRST_PASS) /* of dense events only */
+            continue;
         ck_assert(timing[stage].seconds > 0.0);
         ck_assert_int_gt(timing[stage].peak_bytes, 0);
     }
