@@ -58,8 +58,18 @@ class TestPipeline(LibraryCase):
         self.assertTrue(np.array_equal(same.labels, tracks.labels))
         again = exatrkx.learn_completion(model, [event], none)
         self.assertEqual(again.completion_options, none)
-        options = exatrkx.FirstPassOptions(min_layers=8, min_hits=0)
-        both = exatrkx.learn_first_pass(model, [event], options)
+        fewer = exatrkx.label(scored, model.label_options, event=event, min_hits=10)
+        self.assertLess(len(fewer), len(tracks))
+
+    def test_first_pass(self) -> None:
+        """Learned from an event with enough tracks."""
+        event = exatrkx.Event.from_trackml(
+            EVENT.with_name("event000000002"), detector=exatrkx.Detector.load()
+        )
+        options = exatrkx.FirstPassOptions(
+            min_layers=8, min_pt=0.125, max_random=0.125, strong_cut=0.75, min_hits=0
+        )
+        both = exatrkx.learn_first_pass(self.model, [event], options)
         self.assertEqual(both.first_pass_options, options)
         self.assertEqual(both.stages[-1], "first_pass")
         long_tracks = exatrkx.find_long_tracks(both, event)
@@ -68,8 +78,6 @@ class TestPipeline(LibraryCase):
         found = exatrkx.find_long_tracks(both, event, options=none)
         self.assertEqual(len(found), 0)
         self.assertGreater(len(exatrkx.find_tracks(both, event)), len(long_tracks))
-        fewer = exatrkx.label(scored, model.label_options, event=event, min_hits=10)
-        self.assertLess(len(fewer), len(tracks))
 
     def test_radius_is_build_graph(self) -> None:
         options = self.model.config["embedding"]["graph"]
