@@ -228,8 +228,8 @@ static void report(const struct samples *samples, int32_t stage,
     printf("%s\t%lld\t%lld\t%lld\t%s\t%.6f\t%.6f\t%.6f\t%.3f\t%.1f\t%lld\n",
         name, (long long)samples->n_hits, (long long)n_edges,
         (long long)o->n_threads, o->device, seconds[n / 2], seconds[n / 10],
-        seconds[n - 1 - n / 10], gflop, gflop / seconds[n / 2],
-        (long long)bytes);
+        seconds[n - 1 - n / 10], gflop,
+        gflop > 0.0 ? gflop / seconds[n / 2] : 0.0, (long long)bytes);
     json_array_append_new(list,
         json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I}", "stage",
             name, "n_hits", (json_int_t)samples->n_hits, "n_edges",

@@ -129,7 +129,8 @@ class TestPipeline(LibraryCase):
             tracks[2]
 
     def test_model(self) -> None:
-        self.assertEqual(self.model.stages, ("embedding", "filter", "gnn", "completion"))
+        stages = ("embedding", "filter", "gnn", "completion", "first_pass")
+        self.assertEqual(self.model.stages, stages)
         path = self.folder / "m.safetensors"
         self.model.save(path)
         with exatrkx.Model.from_bytes(path.read_bytes()) as again:

@@ -30,15 +30,8 @@ def find_tracks(
 ) -> Tracks:
     """The whole pipeline: every stage of the model, tracks and, of an event
     with modules, their completion; a warning where that lacks modules."""
-    _handle.pointer("model", model)
-    _handle.pointer("event", event)
-    if "completion" in model.stages and event.modules is None:
-        warnings.warn(
-            "the tracks are not completed: the event has no modules",
-            stacklevel=2,
-        )
     with context_or_default(context)._use() as used:
-        return Tracks(
+        found = Tracks(
             _handle.make(
                 "tracks",
                 "etx_find_tracks",
@@ -47,6 +40,12 @@ def find_tracks(
                 _handle.pointer("event", event),
             )
         )
+    if "completion" in model.stages and event.modules is None:
+        warnings.warn(
+            "the tracks are not completed: the event has no modules",
+            stacklevel=2,
+        )
+    return found
 
 
 def embed(

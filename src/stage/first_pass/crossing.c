@@ -97,7 +97,7 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
 {
     const double reach = sqrt((double)search->options->max_distance);
     struct etx_arc_point point;
-    double depth;
+    double depth = 0.0;
 
     if (window == NULL || window->transverse <= 0.0f ||
         (double)window->transverse > MAX_TRANSVERSE ||
