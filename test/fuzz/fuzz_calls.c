@@ -159,7 +159,7 @@ CALL(create_context)
     options.cancel_user = run;
     run->n_polls = (int32_t)byte(run);
     if (byte(run) % 16 == 15)
-        options.reserved = fuzz_int(&run->input);
+        options.cancel_interval = fuzz_int(&run->input);
     if (byte(run) % 16 == 15)
         options.memory_limit = fuzz_count(&run->input);
     const etx_status status =
