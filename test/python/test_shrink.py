@@ -18,16 +18,18 @@ PROGRAM = BUILD / "examples" / "etx-graph"
 import numpy as np
 from exatrkx import safetensors_file, shrink
 
+TABLES = ("completion.", "first_pass.")
+
 
 def is_weight(name: str, array: np.ndarray) -> bool:
-    """A matrix of a network; the tables of the completion stay as they are."""
-    return array.ndim == 2 and not name.startswith("completion.")
+    """A matrix of a network; learned tables stay as they are."""
+    return array.ndim == 2 and not name.startswith(TABLES)
 
 
 def sizes() -> tuple[int, int]:
-    """Bytes of the model file, and of the completion in it."""
+    """Bytes of the model file, and of the learned tables in it."""
     tensors, _ = safetensors_file.read(str(MODEL))
-    table = sum(a.nbytes for n, a in tensors.items() if n.startswith("completion."))
+    table = sum(a.nbytes for n, a in tensors.items() if n.startswith(TABLES))
     return MODEL.stat().st_size, table
 
 
