@@ -190,8 +190,8 @@ coverage: deps
 fuzz check-fuzz:
 	@test/fuzz/run.sh
 
-# What .ci/run runs of the four above, so that none of them stops working
-# unnoticed; and everything, in about an hour.
+# A sample of the four above, so that none of them stops working unnoticed; and
+# everything, in about an hour.
 check-sample:
 	@$(MAKE) --no-print-directory asan ITEMS='quick faults'
 	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
