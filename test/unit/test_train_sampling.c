@@ -284,8 +284,8 @@ ETX_TEST(test_train_sampling_queries, .rows = 3)
 {
     static const char *const changes[] = {
         "{'sampling': {'queries_from': 'signal', 'random_from_queries': true}}",
-        "{'sampling': {'queries_from': 'no_noise', 'random_from_queries': "
-        "true}}",
+        ("{'sampling': {'queries_from': 'no_noise',"
+         " 'random_from_queries': true}}"),
         "{'sampling': {'queries_from': 'all'}}"};
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
