@@ -31,8 +31,8 @@
     X(ASINH_Z0, "asinh_z0")         /* asinh(z_s - r_s dz/dr), mm inside */    \
     X(ASINH_DZDR, "asinh_dzdr")     /* asinh(dz / dr) */                       \
     X(ASINH_DPHIDR, "asinh_dphidr") /* asinh(1000 dphi / dr), rad per m */     \
-    X(PHI_SLOPE, "phi_slope") /* (dphi / pi) / dr within +-100, 0 at dr = 0 */ \
-    X(R_PHI_SLOPE, "r_phi_slope") /* (r_s + r_d) / 2 * phi slope */            \
+    X(PHISLOPE, "phislope")         /* half turns per m, see below */          \
+    X(RPHISLOPE, "rphislope")       /* (r_s + r_d) / 2 in m * phislope */      \
     X(SCORE_LOGIT, "score_logit") /* logit of the score so far, within +-16 */ \
     X(HELIX_CURVATURE, "helix_curvature") /* 1/m, > 0 counter-clockwise */     \
     X(HELIX_PHI0, "helix_phi0")         /* direction at the beam line, rad */  \
@@ -41,6 +41,10 @@
     X(LOG_HOUGH_VOTES, "log_hough_votes") /* log(votes), see hough_votes */
 
 #define ETX_EDGE_FEATURE_ID(id, name) ETX_EDGE_##id,
+
+/* phislope and rphislope as acorn computes them from r / m and phi / pi
+ * (utils/loading_utils.py): (dphi / pi) / dr within +-100, so +-100 where only
+ * dr is 0. ACTS's module maps have 0 there. */
 
 enum etx_edge_feature {
     ETX_EDGE_FEATURES(ETX_EDGE_FEATURE_ID) ETX_N_EDGE_FEATURES

@@ -33,8 +33,8 @@ static double bound_of(const struct etx_edge_features_args *args, int64_t e,
     case ETX_EDGE_DPHI:
     case ETX_EDGE_DZ:
     case ETX_EDGE_LENGTH:
-    case ETX_EDGE_PHI_SLOPE:
-    case ETX_EDGE_R_PHI_SLOPE:
+    case ETX_EDGE_PHISLOPE:
+    case ETX_EDGE_RPHISLOPE:
         return tolerance * fabs(value);
     case ETX_EDGE_DETA:
         return tolerance * (1.0 + fabs(asinh((double)s[2] / fmax(r_s, 1e-6))) +

@@ -15,7 +15,7 @@
 
 #define ETX_EDGE_PI        3.14159265358979323846
 #define ETX_EDGE_MIN_DR    1e-6  /* mm */
-#define ETX_EDGE_MAX_SLOPE 100.0 /* half turns per mm */
+#define ETX_EDGE_MAX_SLOPE 100.0 /* half turns per m */
 #define ETX_EDGE_MAX_LOGIT 16.0
 
 /* An edge: both ends and what several features share. */
@@ -70,11 +70,10 @@ ETX_HOST_DEVICE double etx_pseudorapidity(double r, double z)
     return asinh(z / fmax(r, ETX_EDGE_MIN_DR));
 }
 
-ETX_HOST_DEVICE double etx_phi_slope(const struct etx_edge *edge)
+ETX_HOST_DEVICE double etx_phislope(const struct etx_edge *edge)
 {
-    if (edge->dr == 0.0)
-        return 0.0;
-    return etx_clamp(edge->dphi / ETX_EDGE_PI / edge->dr, ETX_EDGE_MAX_SLOPE);
+    return etx_clamp(
+        1000.0 * edge->dphi / ETX_EDGE_PI / edge->safe_dr, ETX_EDGE_MAX_SLOPE);
 }
 
 ETX_HOST_DEVICE double etx_logit(double score)
@@ -124,10 +123,10 @@ ETX_HOST_DEVICE double etx_edge_feature_of(
         return asinh(edge->dz / edge->safe_dr);
     case ETX_EDGE_ASINH_DPHIDR:
         return asinh(1000.0 * edge->dphi / edge->safe_dr);
-    case ETX_EDGE_PHI_SLOPE:
-        return etx_phi_slope(edge);
-    case ETX_EDGE_R_PHI_SLOPE:
-        return 0.5 * (edge->r_src + edge->r_dst) * etx_phi_slope(edge);
+    case ETX_EDGE_PHISLOPE:
+        return etx_phislope(edge);
+    case ETX_EDGE_RPHISLOPE:
+        return 0.0005 * (edge->r_src + edge->r_dst) * etx_phislope(edge);
     case ETX_EDGE_SCORE_LOGIT:
         return etx_logit(edge->score);
     case ETX_EDGE_HELIX_CURVATURE:

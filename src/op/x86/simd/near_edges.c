@@ -16,7 +16,7 @@
 
 #define PI        3.14159265f
 #define MIN_DR    1e-6f  /* mm */
-#define MAX_SLOPE 100.0f /* half turns per mm */
+#define MAX_SLOPE 100.0f /* half turns per m */
 #define MAX_LOGIT 16.0f
 #define FAR       1e9f /* from here on asinh is log(2 a) */
 
@@ -179,21 +179,17 @@ INLINE vec asinh_dphidr(struct edges e)
     return arsinh(v_set1(1000.0f) * dphi(e) / e.safe_dr);
 }
 
-/* (dphi / pi) / dr, bounded; 0 at dr = 0. */
-INLINE vec phi_slope(struct edges e)
+INLINE vec phislope(struct edges e)
 {
     const vec bound = v_set1(MAX_SLOPE);
-    const vmask has_rise = v_less(v_zero(), v_abs(e.dr));
-    const vec slope =
-        dphi(e) * v_set1(1.0f / PI) / v_select(has_rise, e.dr, v_set1(1.0f));
+    const vec slope = v_set1(1000.0f / PI) * dphi(e) / e.safe_dr;
 
-    return v_select(
-        has_rise, v_max(v_zero() - bound, v_min(bound, slope)), v_zero());
+    return v_max(v_zero() - bound, v_min(bound, slope));
 }
 
-INLINE vec r_phi_slope(struct edges e)
+INLINE vec rphislope(struct edges e)
 {
-    return phi_slope(e) * v_set1(0.5f) * (e.r_src + e.r_dst);
+    return phislope(e) * v_set1(0.0005f) * (e.r_src + e.r_dst);
 }
 
 INLINE vec score_logit(struct edges e)
@@ -237,10 +233,10 @@ int32_t ETX_ISA_NAME(near_edge_feature)(
         return evaluate(value, block, asinh_dzdr);
     case ETX_EDGE_ASINH_DPHIDR:
         return evaluate(value, block, asinh_dphidr);
-    case ETX_EDGE_PHI_SLOPE:
-        return evaluate(value, block, phi_slope);
-    case ETX_EDGE_R_PHI_SLOPE:
-        return evaluate(value, block, r_phi_slope);
+    case ETX_EDGE_PHISLOPE:
+        return evaluate(value, block, phislope);
+    case ETX_EDGE_RPHISLOPE:
+        return evaluate(value, block, rphislope);
     case ETX_EDGE_SCORE_LOGIT:
         return evaluate(value, block, score_logit);
     default:
