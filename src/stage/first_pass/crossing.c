@@ -15,6 +15,8 @@
 #define MAX_BACKWARD     12.0 /* mm: modules of a layer overlap */
 #define MAX_DISC_PATH    30.0
 #define MIN_OUTWARD      0.2 /* of the tangent */
+#define MIN_CHORD        0.8
+#define ROUNDING         1e-3 /* mm */
 
 /* The outward and the sideways part of the direction at a point. */
 static void direction_at(double *outward, double *sideways,
@@ -90,6 +92,41 @@ static bool cross_disc(struct etx_layer_crossing *out, double *depth,
         out->across, layer->min_radius, layer->max_radius, out->tolerance);
 }
 
+/* Quick: the helix is beyond the ends of a barrel where it reaches its radius,
+ * or beyond the outer radius of a disc where it reaches its z, or leads away
+ * from it. An arc is no shorter than its chord, nor that than the difference of
+ * the radii; and a chord no shorter than MIN_CHORD of an arc that etx_arc_to_z
+ * follows. */
+static bool passes_by(const struct etx_layer_crossing *crossing)
+{
+    const struct etx_track_helix *const helix = crossing->helix;
+    const struct etx_grid_layer *const layer = crossing->layer;
+    const double slope = fabs(helix->slope);
+    const double radius = sqrt(helix->x * helix->x + helix->y * helix->y);
+
+    if (layer->is_barrel) {
+        const double path = layer->radius - radius;
+        const double along =
+            helix->x * helix->tangent_x + helix->y * helix->tangent_y;
+        const double end = helix->slope > 0.0 ? layer->max_z - helix->z
+                                              : helix->z - layer->min_z;
+        const double thickness =
+            DEPTH * (layer->max_radius - layer->min_radius);
+
+        return along > 0.0 && path > 0.0 &&
+               slope * (path - thickness) >
+                   end + crossing->tolerance + ROUNDING;
+    }
+    const double path =
+        helix->slope > 0.0 ? layer->z - helix->z : helix->z - layer->z;
+    const double depth = DEPTH * (layer->max_z - layer->min_z);
+
+    return path < -MAX_DISC_PATH * slope - ROUNDING ||
+           MIN_CHORD * path - depth >
+               slope * (radius + layer->max_radius + crossing->tolerance +
+                           ROUNDING);
+}
+
 bool etx_layer_cross(struct etx_layer_crossing *out,
     const struct etx_first_pass_search *search,
     const struct etx_track_helix *helix, int32_t layer,
@@ -108,6 +145,8 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
         .layer = &search->grid.layers[layer],
         .window = window,
         .tolerance = reach * (double)window->longitudinal + MARGIN};
+    if (passes_by(out))
+        return false;
     if (!(out->layer->is_barrel
                 ? cross_barrel(out, &depth, &point, search->completion)
                 : cross_disc(out, &depth, &point, search->completion)))

@@ -136,11 +136,11 @@ static void keep(
 /* Candidates of a pair with every third hit on one layer. */
 static void add_third(struct etx_candidate *best,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, const int32_t pair[2], int64_t seed)
+    const struct etx_track_helix *helix, int32_t bin, const int32_t pair[2],
+    int64_t seed)
 {
     const int64_t *const layers =
         search->first_pass->seed + seed * ETX_SEED_WIDTH;
-    const int32_t bin = etx_completion_pt_bin(search->completion, helix);
     const struct etx_grid_hit *hit;
     struct etx_layer_crossing crossing;
     struct etx_grid_walk walk;
@@ -197,8 +197,9 @@ static void add_pairs(struct etx_candidate *best,
             fabs(helix.curvature) > max_curvature ||
             fabs(z - (double)first_pass->beam[0]) > (double)first_pass->beam[1])
             continue;
+        const int32_t bin = etx_completion_pt_bin(search->completion, &helix);
         for (int64_t k = begin; k < end; k++)
-            add_third(best, search, &helix, pair, k);
+            add_third(best, search, &helix, bin, pair, k);
     }
 }
 
