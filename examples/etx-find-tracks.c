@@ -2,8 +2,9 @@
  *
  * Reads events in TrackML form, runs the pipeline of a model file on each and
  * writes hit_id,track_id per event. A thread reads the next event meanwhile.
- * With --share every process that mpirun or srun started takes every n-th
- * event.
+ * On a CPU each thread has an event of its own where there are enough: no stage
+ * then waits for its last thread. With --share every process that mpirun or
+ * srun started takes every n-th event.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
@@ -28,7 +29,7 @@ struct options {
     const char *model, *hits, *cells, *truth, *particles, *out, *detector;
     const char *device, *svg, *timing_json;
     struct program_list events;
-    int64_t n_threads;
+    int64_t n_threads, at_once;
     int32_t timing, share;
 };
 
@@ -53,6 +54,10 @@ static void read_options(struct options *o, int argc, char **argv)
             .text = &o->out},
         {"threads", "N", "threads, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
+        {"at-once", "N",
+            "events at a time on a CPU, which share the threads; each takes "
+            "its own memory (default: as many as there are threads)",
+            .integer = &o->at_once, .low = 1, .high = MAX_CONTEXTS},
         {"device", "LIST",
             "cpu (default), cuda or cuda:N; of several, as in cuda:0,1, each "
             "takes every n-th event",
@@ -74,6 +79,9 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_usage("give either --event or --hits (see --help)"));
     if (o->share && o->hits != NULL)
         exit(program_usage("--share goes with --event"));
+    if (o->at_once > 0 && o->device != NULL && strcmp(o->device, "cpu") != 0)
+        exit(program_usage("--at-once goes with the CPU; a list of devices has "
+                           "one event on each"));
     if (o->out == NULL)
         exit(program_usage("--out is missing (see --help)"));
     if (o->hits == NULL && (o->cells != NULL || o->truth != NULL))
@@ -350,10 +358,43 @@ static int find_all(struct work *work)
     return work->result;
 }
 
-/* A context for each name of the list; a number alone is one of cuda. */
-static int open_contexts(struct work *work, const struct options *o)
+/* The events of this process. */
+static int64_t count_events(const struct work *work)
 {
-    char *list = program_copy_text(o->device != NULL ? o->device : "cpu");
+    const int64_t n =
+        work->options->hits != NULL ? 1 : work->options->events.count;
+
+    return n <= work->first ? 0 : (n - work->first - 1) / work->step + 1;
+}
+
+/* Contexts on the CPU, each with its share of the threads. */
+static int open_on_cpu(struct work *work, const struct options *o)
+{
+    const int64_t n_threads = o->n_threads > 0 ? o->n_threads : program_cores();
+    int64_t n = o->at_once > 0 ? o->at_once : n_threads;
+    int result = 0;
+
+    if (n > count_events(work))
+        n = count_events(work);
+    if (n > MAX_CONTEXTS)
+        n = MAX_CONTEXTS;
+    if (n < 1)
+        n = 1;
+    for (int64_t c = 0; c < n && result == 0; c++) {
+        int64_t share = (n_threads + n - 1 - c) / n;
+
+        if (share < 1)
+            share = 1;
+        result = program_context(&work->context[c], "cpu", &share);
+        work->n_contexts += result == 0;
+    }
+    return result;
+}
+
+/* A context for each name of the list; a number alone is one of cuda. */
+static int open_on_devices(struct work *work, const struct options *o)
+{
+    char *list = program_copy_text(o->device);
     int64_t n = 1;
     int result = 0;
 
@@ -401,7 +442,9 @@ int main(int argc, char **argv)
     if (result == 0)
         result = program_check_names(&o.events, "-tracks.csv");
     if (result == 0)
-        result = open_contexts(&work, &o);
+        result = o.device == NULL || strcmp(o.device, "cpu") == 0
+                     ? open_on_cpu(&work, &o)
+                     : open_on_devices(&work, &o);
     if (result == 0)
         result = program_model(&model, o.model);
     if (result == 0)

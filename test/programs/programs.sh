@@ -80,11 +80,18 @@ exits 0 "$programs/etx-find-tracks" --event examples/data --out "$out/all"
     "$(find examples/data -name '*-hits.csv.gz' | wc -l)" ] ||
     fail 'a folder of events'
 # Several contexts share the events: the same files and lines, in order.
-"$programs/etx-find-tracks" --event examples/data --out "$out/one" >"$out/one.txt"
-"$programs/etx-find-tracks" --event examples/data --device cpu,cpu,cpu \
-    --out "$out/three" >"$out/three.txt"
-diff -r "$out/one" "$out/three"
-diff "$out/one.txt" "$out/three.txt"
+"$programs/etx-find-tracks" --event examples/data --at-once 1 --out "$out/one" \
+    >"$out/one.txt"
+for some in '--threads 3' '--threads 3 --at-once 2' '--device cpu,cpu,cpu'; do
+    rm -rf "$out/more"
+    # shellcheck disable=SC2086 # several words
+    "$programs/etx-find-tracks" --event examples/data $some --out "$out/more" \
+        >"$out/more.txt"
+    diff -r "$out/one" "$out/more"
+    diff "$out/one.txt" "$out/more.txt"
+done
+exits 2 "$programs/etx-find-tracks" --event examples/data --device cpu,cpu \
+    --at-once 2 --out "$out/more"
 exits 2 "$programs/etx-find-tracks" --event examples/data --device cuda:x \
     --out "$out/one"
 # Events of one name, whose results would be one file.
