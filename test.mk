@@ -1,7 +1,7 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
-    check-kill check-fuzz check-sample check-all check-hosts check-reproducible \
+    check-kill check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources bench bench-peers bench-peers-deps bench-ranks
@@ -76,9 +76,11 @@ compile_shim = @mkdir -p $(@D) && echo "  c++   $@" && $(SHIM_COMPILE) $(1) \
     -I. -Iinclude -Isrc -Itest/checkop -Itest/unit -MMD -MP -c $< -o $@
 
 # Modules of the programs that tests call.
-$(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
+TESTS_PARTS := $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
     $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
-	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK))
+TESTS_LDLIBS = $(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK)
+$(TESTS): $(TESTS_PARTS)
+	$(call link,$(TESTS_LDLIBS))
 $(FAULTS): $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
 	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK) -ldl)
 $(SHIM_TESTS) $(SHIM_CHECKED): private LINKER := $(CXX)
@@ -142,6 +144,14 @@ check-io: $(FAULTS)
 # A training that is killed 200 times: minutes, so not a part of check.
 check-kill: programs
 	@test/train/kill.sh $(BUILD)
+
+# What is broken on purpose in a parser or a label method must fail a suite. A
+# share of all mutants; MUTATE: arguments of the script, MUTATE='--share 1 src/io/csv.c'.
+MUTATE ?=
+check-mutants: $(TESTS)
+	@python3 test/mutation/mutate.py --compile '$(CC) $(CFLAGS_ALL)' \
+	    --link '$(CC)' --objects '$(TESTS_PARTS)' \
+	    --libraries '$(TESTS_LDLIBS)' --out $(BUILD)/mutation $(MUTATE)
 
 lint:
 	@test/lint/lint.sh

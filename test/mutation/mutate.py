@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Break a source in one small way at a time and see a suite fail.
+
+mutate.py --compile COMMAND --link COMMAND --objects OBJECTS --libraries LIBRARIES
+          [--share S] [--seed N] [--out FOLDER] [SOURCE ...]
+
+A mutant has one comparison, operator or constant changed, one statement removed
+or one condition turned round. It is killed when one of the suites of its source
+(SUITES below) fails or takes too long. Those that do not compile are left out,
+and those with the machine code of the source, which are the same program. The
+last line of each source and of the whole is the share that was killed; survivors
+are listed. --share: of all mutants of a source, drawn with --seed.
+"""
+import argparse
+import os
+import random
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+# The suites that test a source, the one that kills most first.
+IO_MODEL = ["io_model", "io_config", "io_safetensors", "io_model_host", "options"]
+LABELS = ["track_building", "checkop_labels"]
+SUITES = {
+    "src/base/json.c": ["json", "io_config", "train_config"],
+    "src/base/json_parse.c": ["json", "io_safetensors"],
+    "src/base/json_write.c": ["json", "io_model", "io_safetensors"],
+    "src/base/text_parse.c": ["text", "io_csv"],
+    "src/base/text_format.c": ["text"],
+    "src/base/decimal.c": ["text"],
+    "src/io/config.c": IO_MODEL,
+    "src/io/csv.c": ["io_csv", "io_event", "io_files"],
+    "src/io/csv_text.c": ["io_csv", "io_event", "io_files"],
+    "src/io/detector_csv.c": ["io_event", "io_csv"],
+    "src/io/event_csv.c": ["io_event", "io_csv", "io_files"],
+    "src/io/features_csv.c": ["io_event", "io_files", "features"],
+    "src/io/tracks_csv.c": ["io_tracks", "io_files"],
+    "src/io/gzip.c": ["io_files", "io_csv"],
+    "src/io/file.c": ["io_files"],
+    "src/io/model_file.c": IO_MODEL,
+    "src/io/safetensors.c": IO_MODEL,
+    "src/io/safetensors_write.c": IO_MODEL,
+    "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],
+    "src/io/table_tensors.c": IO_MODEL + ["completion", "first_pass"],
+    "src/io/completion_tensors.c": IO_MODEL + ["completion"],
+    "src/io/first_pass_tensors.c": IO_MODEL + ["first_pass"],
+    "src/op/ref/best_first.c": ["best_first", "checkop_chains"],
+    "src/op/ref/mutual_best.c": ["mutual_best"] + LABELS,
+    "src/op/ref/connected_components.c": LABELS,
+    "src/op/ref/walkthrough.c": ["walkthrough", "checkop_walkthrough"],
+    "src/op/ref/longest_paths.c": ["walkthrough", "checkop_walkthrough"],
+    "src/stage/track_building/best_first.c": ["best_first"] + LABELS,
+    "src/stage/track_building/completion.c": ["completion"] + LABELS,
+    "src/stage/track_building/components.c": LABELS,
+    "src/stage/track_building/mutual_best.c": ["mutual_best"] + LABELS,
+    "src/stage/track_building/outward_edges.c": ["best_first", "mutual_best"]
+    + LABELS,
+    "src/stage/track_building/track_building.c": LABELS + ["best_first"],
+    "src/stage/track_building/walkthrough.c": ["walkthrough"] + LABELS,
+}
+
+# (pattern, replacements); the pattern is searched in code without comments,
+# texts and preprocessor lines.
+OPERATORS = [
+    (r"<=(?!=)", ["<"]),
+    (r">=(?!=)", [">"]),
+    (r"(?<![<>=\-])<(?![<=])", ["<="]),
+    (r"(?<![<>=\-])>(?![>=])", [">="]),
+    (r"==", ["!="]),
+    (r"!=", ["=="]),
+    (r"&&", ["||"]),
+    (r"\|\|", ["&&"]),
+    (r"(?<=\s)\+(?=\s)", ["-"]),
+    (r"(?<=\s)-(?=\s)", ["+"]),
+    (r"\+\+", ["--"]),
+    (r"(?<=\s)\+=", ["-="]),
+    (r"!(?=[\w(])", [""]),
+    (r"(?<![\w.'\"\\])(?:0x[0-9A-Fa-f]+|\d+)(?![\w.'])", ["plus", "minus"]),
+]
+STATEMENT = re.compile(r"^\s+(?!return|const |int|size_t|static|struct|char|float"
+                       r"|double|uint|\}|\{|goto|case|default|etx_\w+ \*?\w+( =|;))"
+                       r"[^{}]*;$")
+
+
+def blank(match):
+    """The same length without what is in it, lines kept."""
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def code_of(text):
+    text = re.sub(r"/\*.*?\*/", blank, text, flags=re.S)
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', blank, text)
+    text = re.sub(r"'(?:\\.|[^'\\\n])+'", blank, text)
+    return re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", blank, text, flags=re.M)
+
+
+def body_spans(code):
+    """Where functions are: from a line { to a line }."""
+    return [match.span() for match in re.finditer(r"^\{$.*?^\}$", code, re.M | re.S)]
+
+
+def mutants_of(text):
+    """Tuples (begin, end, replacement)."""
+    code = code_of(text)
+    found = []
+    for begin, end in body_spans(code):
+        for pattern, replacements in OPERATORS:
+            for match in re.finditer(pattern, code[begin:end]):
+                for new in replacements:
+                    if new in ("plus", "minus"):
+                        value = int(match.group(), 0) + (1 if new == "plus" else -1)
+                        if value < 0:
+                            continue
+                        new = str(value)
+                    found.append((begin + match.start(), begin + match.end(), new))
+        line_begin = begin
+        for line in code[begin:end].splitlines(keepends=True):
+            if STATEMENT.match(line.rstrip("\n")):
+                found.append((line_begin, line_begin + len(line) - 1, ";"))
+            line_begin += len(line)
+    return found
+
+
+def bound_memory():
+    """A mutant may ask for any amount."""
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
+class Mutator:
+    def __init__(self, options):
+        self.options = options
+        self.out = Path(options.out)
+        self.out.mkdir(parents=True, exist_ok=True)
+
+    def compile(self, text, name):
+        """Machine code of the text, or None; the object is left in out."""
+        source = self.out / f"{name}.c"
+        source.write_text(text)
+        self.object = self.out / f"{name}.o"
+        command = [*shlex.split(self.options.compile), "-w", "-g0", "-O1", "-c", str(source),
+                   "-o", str(self.object)]
+        if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
+            return None
+        return self.object.read_bytes()
+
+    def link(self):
+        program = self.out / "mutant"
+        subprocess.run([*shlex.split(self.options.link), str(self.object),
+                        *shlex.split(self.options.objects),
+                        *shlex.split(self.options.libraries), "-o", str(program)],
+                       check=True)
+        return program
+
+    def killer(self, program, suites):
+        """The suite that fails, or None."""
+        for suite in suites:
+            environment = dict(os.environ, CK_RUN_SUITE=suite, CK_DEFAULT_TIMEOUT="20",
+                               CK_VERBOSITY="silent")
+            try:
+                done = subprocess.run([str(program)], env=environment, timeout=120,
+                                      preexec_fn=bound_memory,
+                                      stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            except subprocess.TimeoutExpired:
+                return suite
+            if done.returncode != 0:
+                return suite
+        return None
+
+    def run(self, path):
+        text = Path(path).read_text()
+        suites = SUITES[path]
+        name = path.replace("/", "_").removesuffix(".c")
+        original = self.compile(text, name)
+        if self.killer(self.link(), suites) is not None:
+            sys.exit(f"{path}: its suites fail without a change")
+        mutants = mutants_of(text)
+        draw = random.Random(f"{self.options.seed} {path}")
+        wanted = sorted(draw.sample(mutants, max(1, round(
+            self.options.share * len(mutants)))))
+        killed = tried = 0
+        for begin, end, new in wanted:
+            made = self.compile(text[:begin] + new + text[end:], name)
+            if made is None or made == original:
+                continue
+            tried += 1
+            if self.killer(self.link(), suites) is not None:
+                killed += 1
+                continue
+            line = text.count("\n", 0, begin) + 1
+            print(f"  {path}:{line}: {text[begin:end].strip()!r} -> {new!r} survives: "
+                  f"{text.splitlines()[line - 1].strip()}", flush=True)
+        print(f"{path}: {killed} of {tried} mutants killed", flush=True)
+        return killed, tried
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("compile", "link", "objects", "libraries"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", default="build/mutation")
+    parser.add_argument("--least", type=float, default=0.9)
+    parser.add_argument("sources", nargs="*", default=[])
+    options = parser.parse_args()
+    mutator = Mutator(options)
+    sums = [mutator.run(path) for path in options.sources or SUITES]
+    killed, tried = (sum(column) for column in zip(*sums))
+    print(f"mutation: {killed} of {tried} mutants killed, {killed / tried:.1%}")
+    return killed < options.least * tried
+
+
+if __name__ == "__main__":
+    sys.exit(main())
