@@ -70,9 +70,10 @@ FLAGS_avx512bf16 := $(FLAGS_avx512)bf16 -mavx512bf16
 LDLIBS_LIB := -lz -lpthread -lm
 # Tables of addresses are read-only once the library is loaded.
 LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
+# A library calls itself, also where the program has another copy of it.
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
-    -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL \
-    $(LDFLAGS_HARDEN)
+    -Wl,-Bsymbolic-functions -Wl,-soname,libexatrkx.so.$(MAJOR) \
+    -Wl,-z,defs -Wl,--exclude-libs,ALL $(LDFLAGS_HARDEN)
 
 # Where the C library is glibc: names that its older versions have, too.
 GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
@@ -129,7 +130,7 @@ DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
 DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
 LDFLAGS_DIST := -shared -Wl,--version-script=lib/exatrkx_dist.map \
-    -Wl,-soname,libexatrkx_dist.so.$(MAJOR) -Wl,-z,defs \
+    -Wl,-Bsymbolic-functions -Wl,-soname,libexatrkx_dist.so.$(MAJOR) -Wl,-z,defs \
     $(LDFLAGS_HARDEN) -Wl,-rpath,'$$ORIGIN'
 # NCCL comes with the toolkit or next to it; NCCL=0: none.
 NCCL ?= auto

@@ -1,7 +1,7 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
-    check-kill check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
+    check-kill check-soak check-schedule check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources bench bench-peers bench-peers-deps bench-ranks
@@ -48,6 +48,7 @@ FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
 TRAINING_MEMORY := $(BUILD)/test/training-memory
+SOAK := $(BUILD)/test/soak
 # One graph on several ranks: a test for mpirun and two benchmarks.
 PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
     $(BUILD)/test/graph-parallel
@@ -102,6 +103,8 @@ $(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
 $(BUILD)/test/graph-parallel: $(BUILD)/obj/test/bench/graph_parallel.o
 $(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
 	$(call link,-L$(LIB) -lexatrkx_dist -lexatrkx -lpthread -lm $(RPATH_LIB))
+$(SOAK): $(BUILD)/obj/test/soak/soak.o $(SHARED)
+	$(call link,-L$(LIB) -lexatrkx -lpthread $(RPATH_LIB))
 $(MPI_FAULTS): $(BUILD)/obj/test/dist/mpi_faults.o $(DIST_OBJECTS) $(DIST_MPI) \
     $(DIST_NCCL) $(SHARED)
 	$(call link,-L$(LIB) -lexatrkx $(MPI_LDLIBS) $(NCCL_LDLIBS) -lpthread -lm \
@@ -145,6 +148,10 @@ check-io: $(FAULTS)
 check-kill: programs
 	@test/train/kill.sh $(BUILD)
 
+# 10 000 events in one process: a minute.
+check-soak: $(SOAK)
+	@$(SOAK)
+
 # What is broken on purpose in a parser or a label method must fail a suite. A
 # share of all mutants; MUTATE: arguments of the script, MUTATE='--share 1 src/io/csv.c'.
 MUTATE ?=
@@ -157,8 +164,12 @@ lint:
 	@test/lint/lint.sh
 abi: $(SHARED) $(DIST_SHARED)
 	@test/check.sh $(BUILD) $(LIB) symbols abi
-# Of every release, and with every change that CHANGELOG.md tags `abi:`.
+# Of every release, and with every change that CHANGELOG.md tags `abi:`. The
+# headers of a release stay; test/upgrade compiles its host against them.
 abi-baseline: $(SHARED) $(DIST_SHARED)
+	@mkdir -p lib/abi/$(VERSION)/exatrkx
+	@cp include/exatrkx/*.h lib/abi/$(VERSION)/exatrkx
+	@cp test/upgrade/caller.c lib/abi/$(VERSION)
 	@for name in exatrkx exatrkx_dist; do \
 	    abidw --exported-interfaces-only --headers-dir include \
 	        --drop-private-types --no-corpus-path --no-comp-dir-path \
@@ -179,6 +190,9 @@ instrument = @$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
     OPTIMISE='-O1 -g' SANITIZE='$(2)' $(3:%=build/$(1)/test/%)
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -fno-omit-frame-pointer
+# Functions above the operators can be stopped at random (test/schedule).
+TSAN := -fsanitize=thread -finstrument-functions \
+    -finstrument-functions-exclude-file-list=src/op/
 TSAN_SUITES := threads stress stages host edge_bins graph checkop_radius_graph \
     checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
     dist_training dist_parts
@@ -188,9 +202,21 @@ asan: deps
 	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
 	    test/check.sh build/asan build/asan/lib $(or $(ITEMS),suites faults)
 tsan: deps
-	$(call instrument,tsan,-fsanitize=thread,exatrkx-tests)
+	$(call instrument,tsan,$(TSAN),exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
 	    $(or $(ITEMS),$(TSAN_SUITES:%=suite:%))
+# Threads that stop at random places, under ThreadSanitizer.
+SCHEDULES ?= 1 2 3
+SCHEDULE_SUITES := threads stress train_cache dist_comm dist_parts
+check-schedule: deps
+	$(call instrument,tsan,$(TSAN),exatrkx-tests)
+	@$(CC) -shared -fPIC -O1 $(WARNINGS) test/schedule/yield.c \
+	    -o build/tsan/test/yield.so
+	@for seed in $(SCHEDULES); do \
+	    SCHEDULE_SEED=$$seed LD_PRELOAD=$(CURDIR)/build/tsan/test/yield.so \
+	        CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
+	        $(SCHEDULE_SUITES:%=suite:%) || exit 1; \
+	done
 coverage: deps
 	$(call instrument,coverage,--coverage -fprofile-update=atomic,exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/coverage build/coverage/lib \

@@ -12,7 +12,7 @@
 set -eu
 
 # The longest first.
-sections='python packages dist programs upgrade install troubleshooting
+sections='python packages dist programs upgrade install loader troubleshooting
     how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
     gpu-report ptx headers lint links symbols abi nccl'
 for page in docs/howto/*.md; do
@@ -56,6 +56,7 @@ section()
     install) test/programs/install.sh "$build" ;;
     parts) test/dist/parts.sh "$build" ;;
     upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
+    loader) test/hosts/loader.sh "$build" "$lib" ;;
     gpu-report) test/cuda/report.sh ;;
     ptx) test/cuda/ptx/ptx.sh ;;
     handles) test/pages/handles.sh "$lib" ;;

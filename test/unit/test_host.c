@@ -9,8 +9,13 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include "job.h"
 
@@ -169,6 +174,85 @@ ETX_TEST(test_host_traps_and_rounds)
     fedisableexcept(FE_ALL_EXCEPT);
     fesetround(FE_TONEAREST);
     job_assert_same_tracks(job.tracks, tracks);
+}
+
+/* Other environments of a host: the result is the same and the environment is
+ * as before. */
+#define FLUSH_TO_ZERO       0x8000u
+#define DENORMALS_ARE_ZEROS 0x0040u
+static const struct {
+    int rounding;
+    unsigned int bits; /* of MXCSR */
+} environments[] = {
+    {FE_DOWNWARD, 0},
+    {FE_TOWARDZERO, FLUSH_TO_ZERO},
+    {FE_UPWARD, FLUSH_TO_ZERO | DENORMALS_ARE_ZEROS},
+    {FE_TONEAREST, FLUSH_TO_ZERO | DENORMALS_ARE_ZEROS},
+};
+
+static unsigned int float_bits(void)
+{
+#if defined(__SSE__)
+    return _mm_getcsr() & (FLUSH_TO_ZERO | DENORMALS_ARE_ZEROS);
+#else
+    return 0;
+#endif
+}
+
+static void set_float_bits(unsigned int bits)
+{
+#if defined(__SSE__)
+    _mm_setcsr(_mm_getcsr() | bits);
+#else
+    (void)bits;
+#endif
+}
+
+ETX_TEST(test_host_environments, .rows = ROWS(environments))
+{
+    scoped_job job = job_make();
+    scoped_tracks *tracks = NULL;
+    scoped_context *context = etx_test_context_with(2, 0, NULL, NULL);
+    unsigned int before;
+
+    job_find(&job);
+    set_float_bits(environments[_i].bits);
+    fesetround(environments[_i].rounding);
+    before = float_bits();
+    ck_assert_ok(etx_find_tracks(&tracks, context, job.model, job.event));
+    ck_assert_int_eq(fegetround(), environments[_i].rounding);
+    ck_assert_uint_eq(float_bits(), before);
+    fesetenv(FE_DFL_ENV);
+    job_assert_same_tracks(job.tracks, tracks);
+}
+
+static volatile sig_atomic_t n_signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    n_signals++;
+}
+
+/* Signals at any moment, whose handler does not restart system calls. */
+ETX_TEST(test_host_signals)
+{
+    const struct itimerval every = {{0, 300}, {0, 300}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    const struct sigaction action = {.sa_handler = count_signal};
+    scoped_job job = job_make();
+
+    job_find(&job);
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &every, NULL), 0);
+    for (int repeat = 0; repeat < 10 || n_signals < 30; repeat++) {
+        struct job again = job_make();
+
+        job_find(&again);
+        job_assert_same_tracks(job.tracks, again.tracks);
+        job_free(&again);
+    }
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
 /* A context with a pool goes on working in the child of a fork. */

@@ -2,13 +2,15 @@
 # An upgrade of the shared library under a host that is not compiled again, and
 # a host that is newer than the library: every struct of options and every report
 # of libexatrkx, both ways. The later library is this one built with headers whose
-# structs have grown. $1, $2: folders of the build and the library.
+# structs have grown. Hosts of each release in lib/abi, compiled against its
+# headers, run on the library of today; one whose headers have a field that is
+# not at the end must not pass. $1, $2: folders of the build and the library.
 set -eu
 build=$1
 lib=$(cd "$2" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-mkdir -p "$out/include/exatrkx" "$out/lib" "$out/obj"
+mkdir -p "$out/include/exatrkx" "$out/lib" "$out/obj" "$out/broken/exatrkx"
 for header in include/exatrkx/[!d]*.h; do
     awk -f test/upgrade/grow.awk "$header" \
         >"$out/include/exatrkx/$(basename "$header")"
@@ -22,14 +24,15 @@ if [ "$n_sized" != "$n_grown" ] || [ "$n_sized" != "$n_used" ]; then
     exit 1
 fi
 
-# build_caller NAME INCLUDE FLAGS...: the host, against these headers.
+# build_caller NAME SOURCE INCLUDE FLAGS...: a host, against these headers.
 build_caller()
 {
     name=$1
-    headers=$2
-    shift 2
-    ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -I"$headers" "$@" \
-        test/upgrade/caller.c -L"$lib" -lexatrkx -o "$out/$name"
+    source=$2
+    headers=$3
+    shift 3
+    ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -I"$headers" "$@" "$source" \
+        -L"$lib" -lexatrkx -o "$out/$name"
 }
 
 # call NAME LIBRARY [set]: its output in NAME.out, its exit code in $code.
@@ -91,11 +94,29 @@ expect()
     fi
 }
 
-build_caller caller include
-build_caller newer "$out/include" -DNEWER
+build_caller caller test/upgrade/caller.c include
+build_caller newer test/upgrade/caller.c "$out/include" -DNEWER
 call caller "$lib"
 cp "$out/caller.out" "$out/expected"
 expect caller "today's"
+
+n_releases=0
+for release in lib/abi/*/; do
+    build_caller release "$release/caller.c" "$release"
+    call release "$lib"
+    [ "$code" = 0 ] || { cat "$out/release.out" >&2; exit 1; }
+    n_releases=$((n_releases + 1))
+done
+for header in include/exatrkx/[!d]*.h; do
+    awk -v inserted=1 -f test/upgrade/grow.awk "$header" \
+        >"$out/broken/exatrkx/$(basename "$header")"
+done
+build_caller misplaced test/upgrade/caller.c "$out/broken"
+call misplaced "$lib"
+if [ "$code" = 0 ] && cmp -s "$out/misplaced.out" "$out/expected"; then
+    echo 'a field before others was not noticed' >&2
+    exit 1
+fi
 
 call newer "$lib"
 expect newer 'a newer'
@@ -112,4 +133,5 @@ call caller "$out/lib"
 expect caller 'an older'
 call newer "$out/lib" set
 [ "$code" = 0 ] || { cat "$out/newer.out" >&2; exit 1; }
-echo "upgrade: older and newer callers are served, $n_sized structs"
+echo "upgrade: older and newer callers are served, $n_sized structs;" \
+    "hosts of $n_releases releases run"

@@ -1,0 +1,529 @@
+/* exatrkx/exatrkx.h -- find the tracks of a collider event.
+ *
+ * The pipeline (Exa.TrkX; Ju et al., Eur. Phys. J. C 81, 876 (2021),
+ * arXiv:2103.06995): a network embeds the hits in a learned space, hits closer
+ * than a radius are joined by edges, a filter network removes most false edges,
+ * a graph neural network scores the others, and connected hits become tracks.
+ *
+ * Rules for all functions
+ *   Errors     A call that can fail returns an etx_status: ETX_OK or a negative
+ *              value. After an error the outputs are as they were, and
+ *              etx_last_error() says what, which, value and bound.
+ *              ETX_ERR_ARGUMENT for a required pointer that is NULL and
+ *              ETX_ERR_MEMORY for a failed allocation are not repeated below.
+ *   Ownership  The caller frees what a call wrote to `out` with the
+ *              etx_..._free of its type, which accepts NULL. Getters return
+ *              borrowed pointers, valid until the object is changed or freed;
+ *              given NULL they return 0 or NULL.
+ *   Threads    An etx_model and an etx_detector are immutable and may be shared
+ *              by threads. A context runs one call at a time. Any other object
+ *              is used by one thread at a time; several threads may read it
+ *              while none changes it.
+ *   Shapes     Arrays are row-major and contiguous, [rows, columns]. Positions
+ *              are in mm, momenta in GeV, angles in rad.
+ *   Structs    Structs that may grow start with struct_size. Fill options with
+ *              etx_..._init(&options, sizeof options), then change fields; set
+ *              the struct_size of a report to its sizeof.
+ *   Arguments  Outputs first, then the object, inputs, options.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EXATRKX_H
+#define ETX_EXATRKX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <exatrkx/version.h>
+
+#if defined(__GNUC__)
+/* Exported by the shared library. */
+#define ETX_API __attribute__((visibility("default")))
+/* The compiler warns where the caller ignores the returned status. */
+#define ETX_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define ETX_API
+#define ETX_MUST_CHECK
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------- status -- */
+
+/* Zero or one of the negative ETX_ERR_ values. */
+typedef int32_t etx_status;
+
+#define ETX_OK              0    /* success */
+#define ETX_ERR_ARGUMENT    (-1) /* invalid argument */
+#define ETX_ERR_MEMORY      (-2) /* an allocation failed */
+#define ETX_ERR_IO          (-3) /* a call of the operating system failed */
+#define ETX_ERR_FORMAT      (-4) /* invalid content of a file */
+#define ETX_ERR_UNSUPPORTED (-5) /* valid, but not supported by this build */
+#define ETX_ERR_DEVICE      (-6) /* the device or its driver failed */
+#define ETX_ERR_LIMIT       (-7) /* above a stated bound */
+#define ETX_ERR_CANCELLED   (-8) /* stopped by the caller's cancel callback */
+
+/* "MAJOR.MINOR.PATCH" of the loaded library. Static storage. */
+ETX_API const char *etx_version(void);
+
+/* "ETX_OK", "ETX_ERR_IO", ...; "unknown" for other values. Static storage. */
+ETX_API const char *etx_status_name(etx_status status);
+
+/* Message of the last failed call on this thread, valid until the next call
+ * that fails there. Read it only after a failure: as with errno, a call that
+ * succeeds does not clear it. Never NULL. */
+ETX_API const char *etx_last_error(void);
+
+/* Set this thread's message; the first 511 bytes of text are kept. For
+ * callbacks and libraries on top of this one, and to carry a message from one
+ * thread to another. */
+ETX_API void etx_set_last_error(const char *text);
+
+/* Replace malloc and free in this process for later allocations of the library;
+ * zlib keeps its own. Call it from one thread, before any other function of the
+ * library. allocate returns memory aligned for any type, or NULL. NULL for both
+ * functions restores malloc and free. ETX_ERR_ARGUMENT when only one is NULL.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_set_allocator(
+    void *(*allocate)(size_t size, void *user),
+    void (*release)(void *memory, void *user), void *user);
+
+/* ------------------------------------------------------------ context -- */
+
+/* Device, threads, scratch memory and caches for calls. One per worker thread
+ * of the host program. */
+typedef struct etx_context etx_context;
+
+#define ETX_DEVICE_CPU  0 /* the processor */
+#define ETX_DEVICE_CUDA 1 /* an NVIDIA GPU */
+
+/* Highest instruction set that the CPU backend may use. */
+#define ETX_CPU_BEST   0 /* the highest that the processor has */
+#define ETX_CPU_REF    1 /* the plain C reference operators */
+#define ETX_CPU_AVX2   2 /* AVX2 and FMA */
+#define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
+
+/* Arithmetic precision of the networks at inference. */
+#define ETX_PRECISION_BEST    0 /* float16 on a device, float32 on the CPU */
+#define ETX_PRECISION_FLOAT32 1 /* float32 operands, storage and sums */
+/* float16 operands and storage, float32 sums; on a device only */
+#define ETX_PRECISION_FLOAT16 2
+/* operands of products in bfloat16, storage and sums in float32; on a CPU with
+ * AVX512_BF16, or with ETX_CPU_REF, only */
+#define ETX_PRECISION_BFLOAT16 3
+
+/* Bound on the edges of a graph without memory_limit: more edges than this per
+ * point and more than ETX_MAX_FREE_EDGES are ETX_ERR_LIMIT. */
+#define ETX_MAX_EDGES_PER_POINT 1000
+/* Graphs with fewer edges than this are always allowed: 2^24. */
+#define ETX_MAX_FREE_EDGES 16777216
+
+/* Context options. */
+typedef struct etx_context_options {
+    uint32_t struct_size;    /* set by etx_context_options_init */
+    int32_t device;          /* ETX_DEVICE_; default CPU */
+    int32_t device_index;    /* which GPU; default 0 */
+    int32_t n_threads;       /* 1..256, default 1: the calling thread alone */
+    int32_t cpu_level;       /* ETX_CPU_; default ETX_CPU_BEST */
+    int32_t cancel_interval; /* milliseconds between polls of cancel at least;
+                              * 0 (default): polled at every occasion */
+    int64_t memory_limit;    /* bytes of scratch memory, and of the edges of a
+                              * graph at 32 bytes each; 0 (default): no limit but
+                              * ETX_MAX_EDGES_PER_POINT. On a
+                              * device the limit holds for its memory and, once
+                              * more, for the host's. Not counted: the CPU's caches
+                              * of folded weights, at most four times the
+                              * parameters of the last 16 networks */
+    void *stream;            /* the caller's CUDA stream, or NULL */
+    /* Polled on the calling thread, under the default floating-point
+     * environment, between stages, between operators and, on the CPU, inside
+     * long neighbour searches. Non-zero ends the call with
+     * ETX_ERR_CANCELLED. NULL: never polled. */
+    int32_t (*cancel)(void *user);
+    void *cancel_user;   /* argument of cancel */
+    int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST.
+                          * Training is float32 in any case, and but for
+                          * BFLOAT16 the embedding, hence the graph. BFLOAT16 is
+                          * ETX_ERR_UNSUPPORTED where the CPU lacks it. In
+                          * float16 values beyond 65504 become infinite; scores
+                          * that are not finite end the call with
+                          * ETX_ERR_ARGUMENT */
+    int32_t keep_graphs; /* 1: graphs that calls with this context create or
+                          * score keep a copy on the device, for
+                          * etx_graph_src_dev and later calls. 0 (default) is
+                          * the only value on the CPU */
+} etx_context_options;
+
+/* Defaults for all fields; struct_size is sizeof *options. ETX_ERR_ARGUMENT
+ * when it is below the size of the struct's first release, or above 4096. */
+ETX_API ETX_MUST_CHECK etx_status etx_context_options_init(
+    etx_context_options *options, size_t struct_size);
+
+/* options may be NULL: one CPU thread. ETX_ERR_UNSUPPORTED for a device that
+ * this build does not support, ETX_ERR_DEVICE for one that the machine lacks.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_context_create(
+    etx_context **out, const etx_context_options *options);
+/* Free it; no call may be using it. NULL is allowed. */
+ETX_API void etx_context_free(etx_context *context);
+
+/* Stages, in the order of the pipeline. */
+#define ETX_STAGE_FEATURES   0 /* node features of all networks */
+#define ETX_STAGE_EMBEDDING  1 /* hits to points of the learned space */
+#define ETX_STAGE_GRAPH      2 /* points to candidate edges */
+#define ETX_STAGE_FILTER     3 /* remove most false edges */
+#define ETX_STAGE_GNN        4 /* score the remaining edges */
+#define ETX_STAGE_LABEL      5 /* scored edges to tracks */
+#define ETX_STAGE_COMPLETION 6 /* add missing hits to tracks */
+#define ETX_STAGE_FIRST_PASS 7 /* long tracks, before the networks */
+#define ETX_N_STAGES         8 /* number of stages */
+
+/* Time, operations and memory of one stage. */
+typedef struct etx_stage_timing {
+    uint32_t struct_size; /* sizeof(etx_stage_timing), set by the caller */
+    int32_t reserved;     /* 0 */
+    double seconds;       /* wall time */
+    double gflop;         /* 1e9 multiplications and additions in networks */
+    int64_t peak_bytes;   /* highest memory use during the stage: of the library
+                           * in this process, other contexts included; on a
+                           * device that of this context there */
+    int64_t n_edges;      /* edges that the stage returned, 0 if it has none */
+} etx_stage_timing;
+
+/* Timing of one stage (ETX_STAGE_) in this context since the last etx_embed,
+ * etx_graph_build or etx_find_tracks began: the sum over its runs, zeros when
+ * it did not run. The caller sets out->struct_size. */
+ETX_API ETX_MUST_CHECK etx_status etx_context_timing(
+    etx_stage_timing *out, const etx_context *context, int32_t stage);
+
+/* "features", "embedding", ...; "unknown" outside 0..ETX_N_STAGES-1. */
+ETX_API const char *etx_stage_name(int32_t stage);
+
+/* -------------------------------------------------------------- model -- */
+
+/* A trained pipeline, or some of its stages: a safetensors file with weights
+ * and the metadata etx.config (docs/model_format.md). Immutable, may be shared
+ * by threads; free it when no call uses it. */
+typedef struct etx_model etx_model;
+
+/* Read a model file. ETX_ERR_IO when it cannot be read, ETX_ERR_FORMAT when its
+ * content is not a valid model. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_load(
+    etx_model **out, const char *path);
+/* The same from data [size], the bytes of a model file, which are copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_load_memory(
+    etx_model **out, const void *data, size_t size);
+/* Write a model file atomically: to a temporary file in the same folder, which
+ * is synchronised and renamed. ETX_ERR_IO. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_save(
+    const etx_model *model, const char *path);
+/* The model's etx.config as JSON text; owned by the model. */
+ETX_API const char *etx_model_describe(const etx_model *model);
+/* 1 when the model has stage, which is ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER,
+ * ETX_STAGE_GNN, ETX_STAGE_COMPLETION or ETX_STAGE_FIRST_PASS; else 0. */
+ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
+/* Free it; NULL is allowed. */
+ETX_API void etx_model_free(etx_model *model);
+
+/* ----------------------------------------------------------- detector -- */
+
+/* Geometry of the modules: rotations, thickness and pitches, as in TrackML's
+ * detectors.csv. Immutable, may be shared by threads. */
+typedef struct etx_detector etx_detector;
+
+/* Read a detectors.csv[.gz]. ETX_ERR_IO, ETX_ERR_FORMAT. */
+ETX_API ETX_MUST_CHECK etx_status etx_detector_read(
+    etx_detector **out, const char *path);
+/* Number of modules. */
+ETX_API int64_t etx_detector_n_modules(const etx_detector *detector);
+/* Free it; NULL is allowed. */
+ETX_API void etx_detector_free(etx_detector *detector);
+
+/* -------------------------------------------------------------- event -- */
+
+/* The hits of one collision, with optional cell features and truth. */
+typedef struct etx_event etx_event;
+
+/* positions [n_hits, 3]: x, y, z in mm, finite. hit_ids [n_hits]: unique and
+ * positive, or NULL for 1..n_hits. Both are copied. ETX_ERR_LIMIT above 2^31 -
+ * 1 hits. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_create(etx_event **out,
+    int64_t n_hits, const int64_t *hit_ids, const float *positions);
+
+/* Read PREFIX-hits.csv[.gz] and, where they exist, PREFIX-cells (for cell
+ * features; only with a detector, which may be NULL), and PREFIX-truth with
+ * PREFIX-particles. ETX_ERR_IO, ETX_ERR_FORMAT. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_read_trackml(
+    etx_event **out, const char *prefix, const etx_detector *detector);
+
+/* The same from files by name. cells (which needs detector) may be NULL, and so
+ * may truth and particles, both or neither. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_read_trackml_files(etx_event **out,
+    const char *hits, const char *cells, const char *truth,
+    const char *particles, const etx_detector *detector);
+
+/* Read scaled node features from a CSV file without header, one hit per row.
+ * The first three are r, phi and z; positions are these times scales [3], in
+ * mm, rad and mm per unit. ETX_ERR_IO, ETX_ERR_FORMAT. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_read_features(
+    etx_event **out, const char *path, const float *scales);
+
+/* Node features [n_hits, n_features], finite, scaled as the model expects;
+ * copied. Networks read these instead of features computed from the hits. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_features(
+    etx_event *event, int64_t n_features, const float *features);
+
+/* Volume, layer and module [n_hits] of every hit, as in TrackML's hits.csv;
+ * copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_modules(etx_event *event,
+    const int32_t *volume_ids, const int32_t *layer_ids,
+    const int32_t *module_ids);
+
+/* Compute the nine cell features from charge deposits: hit [n_cells] is the row
+ * of the hit, channel0 and channel1 [n_cells] are the channels, value [n_cells]
+ * is the charge. Needs etx_event_set_modules before. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
+    int64_t n_cells, const int32_t *hit, const int32_t *channel0,
+    const int32_t *channel1, const float *value, const etx_detector *detector);
+
+/* Cell features [n_hits, 9] that the caller computed, in the order of
+ * etx_event_cell_features; finite; copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_cell_features(
+    etx_event *event, const float *cell_features);
+
+/* A generated particle. */
+typedef struct etx_particle {
+    int64_t id;        /* positive; 0 stands for noise */
+    float vertex[3];   /* x, y, z of its production, mm */
+    float momentum[3]; /* px, py, pz at its production, GeV */
+    int32_t charge;    /* units of e */
+    int32_t n_hits;    /* as the file says */
+} etx_particle;
+
+/* Truth of simulation. particle_ids [n_hits]: the particle of every hit, 0 =
+ * noise. weights [n_hits] of the TrackML score, or NULL for 1 / n_hits each.
+ * particles [n_particles]: every id in particle_ids but 0; the event keeps them
+ * sorted by id. All are copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
+    const int64_t *particle_ids, const float *weights, int64_t n_particles,
+    const etx_particle *particles);
+
+/* Number of hits. */
+ETX_API int64_t etx_event_n_hits(const etx_event *event);
+/* [n_hits]. */
+ETX_API const int64_t *etx_event_hit_ids(const etx_event *event);
+/* [n_hits, 3] x, y, z in mm. */
+ETX_API const float *etx_event_positions(const etx_event *event);
+/* [n_hits], 0 = noise; NULL without truth. */
+ETX_API const int64_t *etx_event_particle_ids(const etx_event *event);
+/* Number of particles, 0 without truth. */
+ETX_API int64_t etx_event_n_particles(const etx_event *event);
+/* [n_particles] sorted by id; NULL without truth. */
+ETX_API const etx_particle *etx_event_particles(const etx_event *event);
+/* [n_hits, 9] cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi; NULL
+ * without cells. */
+ETX_API const float *etx_event_cell_features(const etx_event *event);
+/* [n_hits]; NULL without modules. */
+ETX_API const int32_t *etx_event_volume_ids(const etx_event *event);
+/* [n_hits]; NULL without modules. */
+ETX_API const int32_t *etx_event_layer_ids(const etx_event *event);
+/* [n_hits]; NULL without modules. */
+ETX_API const int32_t *etx_event_module_ids(const etx_event *event);
+/* [n_hits] in the TrackML score; NULL without truth. */
+ETX_API const float *etx_event_weights(const etx_event *event);
+/* Columns of etx_event_features, 0 without. */
+ETX_API int64_t etx_event_n_features(const etx_event *event);
+/* [n_hits, n_features] the caller's own; NULL without. */
+ETX_API const float *etx_event_features(const etx_event *event);
+/* Free it; NULL is allowed. */
+ETX_API void etx_event_free(etx_event *event);
+
+/* ------------------------------------------------------------- stages -- */
+
+typedef struct etx_graph etx_graph;   /* exatrkx/graph.h */
+typedef struct etx_tracks etx_tracks; /* below */
+
+/* Embed the hits: *n_dim is the dimension of the learned space, points
+ * [n_hits, *n_dim] are written to memory of capacity floats. points may be
+ * NULL: only *n_dim is set. ETX_ERR_ARGUMENT when the model has no embedding,
+ * and in this and the following stages when the event lacks features of the
+ * model. */
+ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
+    int64_t capacity, etx_context *context, const etx_model *model,
+    const etx_event *event);
+
+/* Embedding and radius graph with the model's radius. ETX_ERR_LIMIT when the
+ * graph exceeds the model's or the context's bound. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_build(etx_graph **out,
+    etx_context *context, const etx_model *model, const etx_event *event);
+
+/* A new graph of the edges whose cascade and filter scores are above the
+ * model's cuts, at most filter.max_edges_per_hit edges per hit, highest scores
+ * first. Its scores are the filter's; graph is unchanged. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
+    const etx_graph *graph, etx_context *context, const etx_model *model,
+    const etx_event *event);
+
+/* Score every edge with the model's graph neural network; the scores of graph
+ * are replaced. A network with the edge feature score_logit reads those that
+ * graph has: a second call gives other scores than the first. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
+    etx_context *context, const etx_model *model, const etx_event *event);
+
+#define ETX_LABEL_COMPONENTS  0 /* connected components of edges above a cut */
+#define ETX_LABEL_MUTUAL_BEST 1 /* edges that are best at both their ends */
+#define ETX_LABEL_WALKTHROUGH 2 /* longest scored paths outward */
+#define ETX_LABEL_BEST_FIRST  3 /* smooth chains of hits, best edge first */
+
+/* How tracks are built from a scored graph. */
+typedef struct etx_label_options {
+    uint32_t struct_size; /* set by etx_label_options_init */
+    int32_t method;       /* ETX_LABEL_; default components */
+    float cut;        /* edges with a score above it are used; default 0.5 */
+    int32_t min_hits; /* smaller tracks are dropped; at least 1, default 3 */
+    /* For ETX_LABEL_BEST_FIRST only. Chains of hits are joined in four passes:
+     * edges with a score above sure_cut by score; others where the link is
+     * smooth and one chain has support_hits hits; edges above strong_cut by
+     * score; others as in the second pass. A link is smooth when
+     * (dc / max_curvature_change)^2 + (dp / max_polar_change)^2 <= 1, with dc
+     * the spread of the transverse curvatures at the link in 1/m and dp the
+     * sine of the change of polar angle; a limit of 0 is no limit. */
+    float sure_cut;             /* default 0; raised to strong_cut if below */
+    float strong_cut;           /* default 0 */
+    int32_t support_hits;       /* at least 1; default 3 */
+    float max_curvature_change; /* 1/m, default 0 */
+    float max_polar_change;     /* default 0 */
+} etx_label_options;
+
+/* Defaults for all fields; struct_size is sizeof *options. ETX_ERR_ARGUMENT
+ * when it is below the size of the struct's first release, or above 4096. */
+ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
+    etx_label_options *options, size_t struct_size);
+
+/* The label options of the model. Call etx_label_options_init before: at most
+ * out->struct_size bytes are written. ETX_ERR_UNSUPPORTED when the model sets
+ * options beyond them. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_label_options(
+    etx_label_options *out, const etx_model *model);
+
+/* Group the hits of a scored graph into tracks. event gives the positions for
+ * ETX_LABEL_WALKTHROUGH and ETX_LABEL_BEST_FIRST and may be NULL for the other
+ * methods. options may be NULL: defaults. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_tracks(etx_tracks **out,
+    const etx_graph *graph, etx_context *context, const etx_event *event,
+    const etx_label_options *options);
+
+/* The same as labels [n_nodes]: numbers of tracks in the order of their first
+ * hits, -1 = no track. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
+    const etx_graph *graph, etx_context *context, const etx_event *event,
+    const etx_label_options *options);
+
+/* How certain completion has to be that a hit belongs to a track. Distances are
+ * sums of squares of both residuals in units of their 68 % quantiles. */
+typedef struct etx_completion_options {
+    uint32_t struct_size; /* set by etx_completion_options_init */
+    float max_distance;   /* of a hit from the helix; default 25 */
+    float max_join;       /* of the end of another track from the helix, to join
+                           * both; default 25, 0 joins none */
+    float max_random;     /* expected number of unrelated hits at least as near
+                           * as the hit; default 0.2 */
+} etx_completion_options;
+
+/* Set every field of an options struct of struct_size bytes to its default;
+ * errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_completion_options_init(
+    etx_completion_options *options, size_t struct_size);
+
+/* The model's own options; see etx_model_label_options. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
+    etx_completion_options *out, const etx_model *model);
+
+/* Add missing hits to tracks. From both ends of a track the helix through the
+ * hits on its last three layers predicts the hits on the layers that follow.
+ * Hits of no track are added, and tracks that continue each other are joined,
+ * the most certain first; the windows are learned from true tracks
+ * (etx_model_learn_completion). *out: tracks numbered by smallest hit, owned by
+ * the caller; a hit of several tracks counts for the first. ETX_ERR_ARGUMENT
+ * when the model has no ETX_STAGE_COMPLETION, or event has no modules
+ * (etx_event_set_modules) or other hits than tracks. options NULL: the model's.
+ * Runs on the CPU; the same bits for any number of threads. */
+ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
+    const etx_tracks *tracks, etx_context *context, const etx_model *model,
+    const etx_event *event, const etx_completion_options *options);
+
+/* Which long tracks are found before the networks. Distances as in
+ * etx_completion_options. */
+typedef struct etx_first_pass_options {
+    uint32_t struct_size; /* set by etx_first_pass_options_init */
+    int32_t min_layers;   /* of a track; default 7 */
+    float min_pt;         /* GeV, about; default 0.13 */
+    float max_distance;   /* of a hit from the helix; default 20 */
+    float max_random;     /* expected number of unrelated hits at least as near
+                           * as the hit; default 0.1 */
+    float strong_cut;     /* at least this etx_label_options.strong_cut behind
+                           * the networks, on hits that are mostly noise;
+                           * default 0.8 */
+    int32_t min_hits;     /* etx_find_tracks has no first pass in events of
+                           * fewer hits, where networks alone find more;
+                           * default 50000 */
+} etx_first_pass_options;
+
+/* Set every field of an options struct of struct_size bytes to its default;
+ * errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_first_pass_options_init(
+    etx_first_pass_options *options, size_t struct_size);
+
+/* The model's own options; see etx_model_label_options. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_first_pass_options(
+    etx_first_pass_options *out, const etx_model *model);
+
+/* Long tracks from the beam line, without a network: seeds of three hits grow
+ * outward along helices, all compete by hits and distance, and the hits of the
+ * best are removed; the windows are learned from true tracks
+ * (etx_model_learn_first_pass). *out: tracks numbered by smallest hit, owned by
+ * the caller. ETX_ERR_ARGUMENT when the model has no ETX_STAGE_FIRST_PASS, or
+ * event has no modules (etx_event_set_modules). options NULL: the model's. Runs
+ * on the CPU; the same bits for any number of threads. */
+ETX_API ETX_MUST_CHECK etx_status etx_find_long_tracks(etx_tracks **out,
+    etx_context *context, const etx_model *model, const etx_event *event,
+    const etx_first_pass_options *options);
+
+/* The whole pipeline: every stage of the model, then tracks with the model's
+ * label options and, when the event has modules, its completion. With a first
+ * pass, and modules, the networks see the hits that it leaves. */
+ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
+    etx_context *context, const etx_model *model, const etx_event *event);
+
+/* ------------------------------------------------------------- tracks -- */
+
+/* Number of tracks. */
+ETX_API int64_t etx_tracks_count(const etx_tracks *tracks);
+/* Number of hits of the event. */
+ETX_API int64_t etx_tracks_n_hits(const etx_tracks *tracks);
+/* [count + 1]: track t has the hits hits[offsets[t]] .. hits[offsets[t + 1] -
+ * 1], with hits from etx_tracks_hits. */
+ETX_API const int64_t *etx_tracks_offsets(const etx_tracks *tracks);
+/* [offsets[count]] rows of the event, track after track. */
+ETX_API const int32_t *etx_tracks_hits(const etx_tracks *tracks);
+/* Tracks from labels [n_hits]: the number of the track of each hit, -1 = none.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
+    etx_tracks **out, int64_t n_hits, const int32_t *labels);
+/* Write CSV in TrackML's submission format: hit_id,track_id with track_id 0 =
+ * none; compressed when path ends in .gz. ETX_ERR_IO. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(
+    const etx_tracks *tracks, const etx_event *event, const char *path);
+/* Read such a file. A hit that the event lacks is ETX_ERR_FORMAT; hits that the
+ * file lacks have no track. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
+    etx_tracks **out, const etx_event *event, const char *path);
+/* Free it; NULL is allowed. */
+ETX_API void etx_tracks_free(etx_tracks *tracks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* exatrkx/fit.h -- momentum, direction and impact parameters of tracks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_FIT_H
+#define ETX_FIT_H
+
+#include <exatrkx/exatrkx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows and columns of a covariance, in this order. */
+#define ETX_FIT_D0        0 /* d0 */
+#define ETX_FIT_Z0        1 /* z0 */
+#define ETX_FIT_PHI       2 /* phi */
+#define ETX_FIT_THETA     3 /* theta */
+#define ETX_FIT_Q_OVER_PT 4 /* q_over_pt */
+#define ETX_N_FIT         5 /* number of parameters */
+
+/* A fitted track at its point of closest approach to the z axis, where it is at
+ * x = -d0 sin(phi), y = d0 cos(phi), z = z0. All numbers are 0 when the track
+ * could not be fitted. Arrays hold this struct, so it does not grow. */
+typedef struct etx_track_parameters {
+    double d0;             /* mm, signed */
+    double z0;             /* mm */
+    double phi;            /* rad, azimuth of the momentum, in -pi .. pi */
+    double theta;          /* rad, polar angle of the momentum, in 0 .. pi */
+    double q_over_pt;      /* 1/GeV: charge over transverse momentum */
+    double covariance[25]; /* [ETX_N_FIT, ETX_N_FIT], symmetric */
+    double chi2;           /* of the hits that were fitted */
+    int32_t n_degrees;     /* of freedom: 2 per hit less 5; 0: not fitted */
+    int32_t n_holes; /* layers crossed without a hit between first and last */
+    int32_t n_outliers; /* hits left out of the fit */
+    int32_t reserved;   /* 0 */
+} etx_track_parameters;
+
+/* What is assumed of detector and particle. */
+typedef struct etx_fit_options {
+    uint32_t struct_size; /* set by etx_fit_options_init */
+    float field;          /* T, along z and uniform; 0 (default): field_map, or
+                           * the field that the model's completion learned */
+    float material;       /* radiation lengths of a module at normal incidence;
+                           * default 0.02, 0: no scattering */
+    float mass;           /* GeV, for scattering; default 0.13957, a pion */
+    float resolution_scale; /* of a coordinate, in units of its module's pitch
+                             * over sqrt(12); default 1 */
+    float max_hit_chi2;     /* a hit whose removal lowers chi2 by more is an
+                             * outlier; default 0: none is */
+    const float *field_map; /* [n_r, n_z, 2] T: components along the radius
+                             * and z, at r from 0 to max_r and z from -max_z
+                             * to max_z in equal steps; borrowed; default NULL
+                             */
+    int32_t n_r;            /* points of the map along r, at least 2 */
+    int32_t n_z;            /* points along z, at least 2 */
+    float max_r;            /* mm, positive where there is a map */
+    float max_z;            /* mm, positive where there is a map */
+} etx_fit_options;
+
+/* Set every field of an options struct of struct_size bytes to its default;
+ * errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_fit_options_init(
+    etx_fit_options *options, size_t struct_size);
+
+/* Fit every track: out [number of tracks]; is_outlier [hits of tracks, as in
+ * etx_tracks_hits] 1 for hits left out, may be NULL. Hits measure both
+ * coordinates of their module; each module scatters. The result is the
+ * weighted least-squares estimate with the full covariance of the hits, equal
+ * to a Kalman filter and smoother (Fruehwirth, NIM A 262 (1987) 444) for small
+ * deviations; scattering angles by Lynch and Dahl (NIM B 58 (1991) 6). Tracks
+ * with less than 3 or more than 64 hits, or on which the fit does not converge,
+ * have n_degrees 0. ETX_ERR_ARGUMENT when the event has no modules, the
+ * detector lacks one, tracks are of another number of hits, or options->field
+ * is 0, there is no field_map, and the model is NULL or has no
+ * ETX_STAGE_COMPLETION. options NULL:
+ * defaults. Runs on the CPU, with the context's threads; the same bits for any
+ * number of them. */
+ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,
+    uint8_t *is_outlier, const etx_tracks *tracks, etx_context *context,
+    const etx_event *event, const etx_detector *detector,
+    const etx_model *model, const etx_fit_options *options);
+
+/* The tracks t with keep[t] != 0, without the hits with drop[k] != 0; keep
+ * [number of tracks] and drop [hits of tracks] may be NULL. Tracks keep their
+ * order; one that loses all hits stays, empty. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_select(etx_tracks **out,
+    const etx_tracks *tracks, const uint8_t *keep, const uint8_t *drop);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
