@@ -205,7 +205,7 @@ tsan: deps
 	$(call instrument,tsan,$(TSAN),exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
 	    $(or $(ITEMS),$(TSAN_SUITES:%=suite:%))
-# Threads that stop at random places, under ThreadSanitizer.
+# Threads that stop at random, under ThreadSanitizer.
 SCHEDULES ?= 1 2 3
 SCHEDULE_SUITES := threads stress train_cache dist_comm dist_parts
 check-schedule: deps

@@ -126,7 +126,7 @@ def mutants_of(text):
 
 
 def bound_memory():
-    """A mutant may ask for any amount."""
+    """A mutant may allocate any amount."""
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 

@@ -1,4 +1,4 @@
-/* yield.c -- threads that stop at random places.
+/* yield.c -- threads that stop at random moments.
  *
  * Preloaded into a program that was built with -finstrument-functions: at some
  * entries and exits of functions the thread gives the processor away or sleeps,

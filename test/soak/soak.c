@@ -4,7 +4,7 @@
  *
  * Two threads of the host, each with a context, a model and events of its own,
  * made again now and then; every event is read or created, its tracks are
- * found, compared with those of the first time, and some are evaluated and
+ * found, compared with the first result, and some are evaluated and
  * written. Resident memory after a tenth of the events and in the end must be
  * equal up to 1 %, and so must be descriptors and threads. Runs in the root of
  * the repository.
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     (void)pthread_barrier_destroy(&measuring);
     (void)rmdir(folder);
     printf(
-        "soak: %lld events; %.1f MB resident after a tenth, %.1f in the end; "
+        "soak: %lld events; %.1f MB of memory after a tenth, %.1f in the end; "
         "%lld and %lld descriptors, %lld and %lld threads\n",
         (long long)n_events, early.megabytes, late.megabytes,
         (long long)early.descriptors, (long long)late.descriptors,
