@@ -228,6 +228,7 @@ static etx_status add_affine(struct etx_stream *stream,
         forward->width, shift_term{args->d_y, NULL, forward->width});
 }
 
+/* Batch norm: the formula of op/ref/norm.c with means over rows. */
 static etx_status columns_backward(struct etx_stream *stream,
     const struct etx_norm_backward_args *args, struct gain_term along)
 {

@@ -116,6 +116,19 @@ etx_status etx_check_ranges(
     return ETX_OK;
 }
 
+etx_status etx_check_events(
+    const char *function, const etx_event *const *events, int64_t n_events)
+{
+    if (n_events < 1)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: n_events %" PRId64 " is not at least 1", function, n_events);
+    for (int64_t e = 0; e < n_events; e++)
+        if (events[e] == NULL)
+            return etx_fail(
+                ETX_ERR_ARGUMENT, "%s: event %" PRId64 " is NULL", function, e);
+    return ETX_OK;
+}
+
 etx_status etx_check_hits(
     const char *function, int64_t n_nodes, const etx_event *event)
 {

@@ -78,9 +78,14 @@ struct etx_range {
     int64_t value, low, high;
 };
 
-/* Every value is in low..high; range [n]. */
+/* ETX_ERR_ARGUMENT unless every value is in low..high; range [n]. A high of
+ * INT32_MAX or more is no bound. */
 etx_status etx_check_ranges(
     const char *function, const struct etx_range *range, size_t n);
+
+/* At least one event, and none of them NULL. */
+etx_status etx_check_events(
+    const char *function, const etx_event *const *events, int64_t n_events);
 
 /* The event has one hit for each of n_nodes nodes of the graph. */
 etx_status etx_check_hits(

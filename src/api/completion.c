@@ -12,8 +12,6 @@
 #include "stage/track_building/completion.h"
 #include "train/completion/model.h"
 
-#include <inttypes.h>
-
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_completion_options, max_random)
 
 etx_status etx_completion_options_init(
@@ -111,13 +109,7 @@ etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
         ETX_GIVEN(events), ETX_END));
-    if (n_events < 1)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "%s: n_events %" PRId64 " is not at least 1", __func__, n_events));
-    for (int64_t e = 0; e < n_events; e++)
-        if (events[e] == NULL)
-            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-                "%s: event %" PRId64 " is NULL", __func__, e));
+    ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(
         read_options(&known, __func__, &etx_completion_defaults, options));
     ETX_CHECK(etx_completion_model(out, model, events, n_events, &known));

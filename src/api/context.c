@@ -4,11 +4,11 @@
 #include "api/arguments.h"
 #include "backend/backend.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
-#include "train/clock.h"
 
 #include <math.h>
 
@@ -80,7 +80,7 @@ done:
 static int32_t poll_seldom(void *user)
 {
     struct etx_context *context = user;
-    const double now = etx_train_now();
+    const double now = etx_now();
 
     if (now - context->last_poll < 1e-3 * context->options.cancel_interval)
         return 0;

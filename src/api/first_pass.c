@@ -12,8 +12,6 @@
 #include "stage/stage.h"
 #include "train/first_pass/model.h"
 
-#include <inttypes.h>
-
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_first_pass_options, min_hits)
 
 etx_status etx_first_pass_options_init(
@@ -26,16 +24,10 @@ etx_status etx_first_pass_options_init(
 etx_status etx_model_first_pass_options(
     etx_first_pass_options *out, const etx_model *model)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
-    ETX_CHECK(etx_options_init(out, out->struct_size,
-        &model->first_pass_options, sizeof model->first_pass_options,
-        FIRST_SIZE, "first pass options"));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_options_init(out, out->struct_size, &model->first_pass_options,
+            sizeof model->first_pass_options, FIRST_SIZE, "first pass options"),
+        ETX_GIVEN(out), ETX_GIVEN(model));
 }
 
 /* *out: the caller's options over `known`. */
@@ -132,13 +124,7 @@ etx_status etx_model_learn_first_pass(etx_model **out, const etx_model *model,
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: the model has no completion: see etx_model_learn_completion",
             __func__));
-    if (n_events < 1)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "%s: n_events %" PRId64 " is not at least 1", __func__, n_events));
-    for (int64_t e = 0; e < n_events; e++)
-        if (events[e] == NULL)
-            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-                "%s: event %" PRId64 " is NULL", __func__, e));
+    ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(
         read_options(&known, __func__, &etx_first_pass_defaults, options));
     ETX_CHECK(etx_first_pass_model(out, model, events, n_events, &known));

@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-etx_status etx_edge_features_alloc(float **out,
+etx_status etx_edge_features_make(float **out,
     const struct etx_network *network, struct etx_context *context,
     const struct etx_network_input *input)
 {

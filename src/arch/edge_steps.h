@@ -29,7 +29,7 @@ etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
     int64_t first, int64_t n);
 
 /* The features of all edges, in the arena; NULL when the network has none. */
-etx_status etx_edge_features_alloc(float **out,
+etx_status etx_edge_features_make(float **out,
     const struct etx_network *network, struct etx_context *context,
     const struct etx_network_input *input);
 

@@ -49,7 +49,7 @@ struct etx_steps {
 
     /* Describe the latents (etx_run_add_latents) and compute what all steps
      * need. close, or NULL, frees what is not in the arena, also after a
-     * failed open. */
+     * failed open; a network with close has an own_size above 0. */
     etx_status (*open)(struct etx_run *run);
     void (*close)(struct etx_run *run);
 
@@ -98,7 +98,8 @@ etx_status etx_run_block_backward(struct etx_run *run,
 
 /* Latents k = block(input), plus the residual, of their type, or NULL. On a
  * partition of a graph the rows of halo nodes are then received from the
- * partitions that own them. Backward: d_latents of k becomes that of k - 1. */
+ * partitions that own them. Backward: d_latents[kind] of the output becomes
+ * that of the residual, or 0 without one. */
 etx_status etx_run_update(struct etx_run *run, int32_t kind, int32_t k,
     const struct etx_mlp_block *block, struct etx_mlp_input *input,
     const void *residual);

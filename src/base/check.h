@@ -1,4 +1,4 @@
-/* base/check.h -- the one statement macro.
+/* base/check.h -- leave a function when a call fails.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BASE_CHECK_H

@@ -1,4 +1,4 @@
-/* data/detector.h -- module geometry, for the cell features.
+/* data/detector.h -- module geometry, for cell features and track fits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DATA_DETECTOR_H

@@ -78,7 +78,8 @@ struct etx_graph *etx_graph_mirror_of(
     return host->mirror_context == context ? host->mirror : NULL;
 }
 
-/* *out [n_edges]: the scores of host in the memory of its mirror, ready. */
+/* *out [n_edges]: the scores of host in the memory of its mirror. The caller
+ * may change its own as soon as this returns. */
 static etx_status copy_scores(float **out, const struct etx_graph *host)
 {
     const struct etx_memory *memory = host->mirror->memory;

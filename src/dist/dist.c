@@ -170,7 +170,8 @@ int32_t etx_dist_has_nccl(void)
     return etx_comm_has_nccl();
 }
 
-/* One end for each of comm [n_ranks]; all or none. */
+/* One handle for each of comm [n_ranks], all or none. After a failure the
+ * caller still owns comm. */
 static etx_status make_dists(struct etx_dist **out, struct etx_comm **comm,
     int32_t n_ranks, const etx_dist_options *options)
 {

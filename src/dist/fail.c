@@ -1,4 +1,5 @@
-/* dist/fail.c -- errors of this library, kept where etx_last_error finds them.
+/* dist/fail.c -- errors of libexatrkx_dist, kept where etx_last_error finds
+ * them. It sees the public headers of libexatrkx only.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/fail.h"

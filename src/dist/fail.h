@@ -1,4 +1,5 @@
-/* dist/fail.h -- errors of this library, kept where etx_last_error finds them.
+/* dist/fail.h -- errors of libexatrkx_dist, kept where etx_last_error finds
+ * them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DIST_FAIL_H

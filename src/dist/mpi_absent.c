@@ -1,4 +1,4 @@
-/* dist/mpi_absent.c -- the twin of mpi.c in a build without MPI.
+/* dist/mpi_absent.c -- in place of mpi_open.c in a build without MPI.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/comm.h"

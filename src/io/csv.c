@@ -235,7 +235,7 @@ static int32_t find_wanted(
     return -1;
 }
 
-/* Store a cell in the array of its column. */
+/* Which column the cells below this one of the first line belong to. */
 static etx_status name_cell(struct etx_csv *csv, struct reader *reader,
     const char *begin, const char *end)
 {

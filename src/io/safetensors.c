@@ -23,7 +23,7 @@
 #define METADATA_KEY       "__metadata__"
 
 /* Enough of a bad name to find it. */
-#define NAME "tensor %.80s"
+#define TENSOR_NAME "tensor %.80s"
 
 const struct etx_tensor_type_info etx_tensor_types[ETX_N_TENSOR_TYPES] = {
     [ETX_TENSOR_F32] = {"F32", 4},
@@ -52,7 +52,7 @@ static etx_status read_type(
             return ETX_OK;
         }
     return etx_fail(ETX_ERR_FORMAT,
-        NAME ": dtype is %.20s, expected F32, F16, I64, I8 or U8", name,
+        TENSOR_NAME ": dtype is %.20s, expected F32, F16, I64, I8 or U8", name,
         text == NULL ? "not a text" : text);
 }
 
@@ -62,7 +62,7 @@ static etx_status read_count(uint64_t *out, const char *name, const char *list,
 {
     if (!etx_json_is(value, ETX_JSON_INTEGER) || etx_json_integer(value) < 0)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": %s holds what is no integer from 0 on", name, list);
+            TENSOR_NAME ": %s holds what is no integer from 0 on", name, list);
     *out = (uint64_t)etx_json_integer(value);
     return ETX_OK;
 }
@@ -77,7 +77,7 @@ static etx_status read_shape(struct etx_tensor *tensor, size_t *n_bytes,
 
     if (!etx_json_is(value, ETX_JSON_LIST) || n_dims > ETX_TENSOR_MAX_DIMS)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": shape is not a list of at most %d sizes", name,
+            TENSOR_NAME ": shape is not a list of at most %d sizes", name,
             ETX_TENSOR_MAX_DIMS);
     const struct etx_json *entry = etx_json_first(value);
     for (size_t d = 0; d < n_dims; d++, entry = entry->next) {
@@ -91,7 +91,8 @@ static etx_status read_shape(struct etx_tensor *tensor, size_t *n_bytes,
             n_values, etx_tensor_types[tensor->type].size, n_bytes) ||
         n_values > INT64_MAX)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": shape needs more bytes than memory can address", name);
+            TENSOR_NAME ": shape needs more bytes than memory can address",
+            name);
     tensor->n_dims = (int32_t)n_dims;
     tensor->n_values = (int64_t)n_values;
 done:
@@ -106,15 +107,15 @@ static etx_status read_offsets(struct entry *entry, size_t data_size,
     etx_status status = ETX_OK;
 
     if (!etx_json_is(value, ETX_JSON_LIST) || etx_json_size(value) != 2)
-        return etx_fail(
-            ETX_ERR_FORMAT, NAME ": data_offsets is not a list of two", name);
+        return etx_fail(ETX_ERR_FORMAT,
+            TENSOR_NAME ": data_offsets is not a list of two", name);
     const struct etx_json *first = etx_json_first(value);
     ETX_CHECK(read_count(&begin, name, "data_offsets", first));
     ETX_CHECK(read_count(&end, name, "data_offsets", first->next));
     if (begin > end || end > data_size)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": data_offsets %" PRIu64 " to %" PRIu64
-                 " do not lie in the %zu bytes of data",
+            TENSOR_NAME ": data_offsets %" PRIu64 " to %" PRIu64
+                        " do not lie in the %zu bytes of data",
             name, begin, end, data_size);
     entry->begin = (size_t)begin;
     entry->end = (size_t)end;
@@ -128,8 +129,8 @@ static etx_status read_name(struct etx_tensor *tensor, const char *name)
 
     if (length == 0 || length >= sizeof tensor->name)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": the name has %zu bytes, expected 1 to %zu", name, length,
-            sizeof tensor->name - 1);
+            TENSOR_NAME ": the name has %zu bytes, expected 1 to %zu", name,
+            length, sizeof tensor->name - 1);
     memcpy(tensor->name, name, length + 1);
     return ETX_OK;
 }
@@ -147,15 +148,16 @@ static etx_status read_entry(struct entry *entry, const char *name,
     if (shape == NULL || type == NULL || offsets == NULL ||
         etx_json_size(value) != 3)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": expected dtype, shape, data_offsets and nothing else",
+            TENSOR_NAME
+            ": expected dtype, shape, data_offsets and nothing else",
             name);
     ETX_CHECK(read_type(&entry->tensor, name, type));
     ETX_CHECK(read_shape(&entry->tensor, &n_bytes, name, shape));
     ETX_CHECK(read_offsets(entry, data_size, name, offsets));
     if (entry->end - entry->begin != n_bytes)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": %zu bytes of data, its shape and dtype need %zu", name,
-            entry->end - entry->begin, n_bytes);
+            TENSOR_NAME ": %zu bytes of data, its shape and dtype need %zu",
+            name, entry->end - entry->begin, n_bytes);
     entry->tensor.data = data + entry->begin;
 done:
     return status;
@@ -213,7 +215,8 @@ static etx_status check_tiling(
     for (int64_t t = 0; t < n_entries; t++) {
         if (entries[t].begin != filled)
             return etx_fail(ETX_ERR_FORMAT,
-                NAME ": begins at byte %zu of the data, expected %zu: %s",
+                TENSOR_NAME
+                ": begins at byte %zu of the data, expected %zu: %s",
                 entries[t].tensor.name, entries[t].begin, filled,
                 entries[t].begin < filled ? "tensors overlap" : "a gap");
         filled = entries[t].end;

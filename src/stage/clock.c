@@ -2,24 +2,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <time.h>
 
 #include "stage/stage.h"
 
+#include "base/clock.h"
 #include "memory/memory.h"
-
-static double now(void)
-{
-    struct timespec time = {0, 0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 struct etx_stage_clock etx_stage_begin(
     struct etx_context *context, int32_t stage)
 {
-    const struct etx_stage_clock clock = {now(), context->stream->flop, stage};
+    const struct etx_stage_clock clock = {
+        etx_now(), context->stream->flop, stage};
 
     etx_memory_reset_peak(context->stream->memory);
     return clock;
@@ -34,7 +27,7 @@ etx_status etx_stage_end(struct etx_context *context,
     const etx_status status = etx_memory_synchronize(memory);
     const int64_t peak = etx_memory_peak(memory);
 
-    timing->seconds += now() - clock->start;
+    timing->seconds += etx_now() - clock->start;
     timing->gflop += 1e-9 * (context->stream->flop - clock->flop);
     timing->n_edges = n_edges;
     if (peak > timing->peak_bytes)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-int32_t etx_train_is_augmented(const struct etx_train_config *config)
+int32_t etx_train_moves_hits(const struct etx_train_config *config)
 {
     const struct etx_train_augmentation *augmentation = &config->augmentation;
 
@@ -23,7 +23,7 @@ static etx_status check_augmentation(
     static const char *const fixed[] = {"leta", "lphi", "geta", "gphi"};
     const struct etx_feature_list *list = &stage->node_features;
 
-    if (!etx_train_is_augmented(config))
+    if (!etx_train_moves_hits(config))
         return ETX_OK;
     for (int32_t k = 0; k < list->n_features; k++)
         for (size_t f = 0; f < sizeof fixed / sizeof fixed[0]; f++)

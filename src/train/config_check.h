@@ -7,7 +7,7 @@
 #include "stage/model.h"
 #include "train/config.h"
 
-int32_t etx_train_is_augmented(const struct etx_train_config *config);
+int32_t etx_train_moves_hits(const struct etx_train_config *config);
 
 /* ETX_ERR_FORMAT or ETX_ERR_UNSUPPORTED unless the stage, of the model with
  * this etx.config, can be trained as config says, by this backend. */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/report.h"
 
-#include "train/clock.h"
+#include "base/clock.h"
 #include "train/state/optimiser.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ void etx_report_begin(
         .loss_scale = none,
         .n_skipped = (int32_t)trainer->progress.loss_scale.n_skipped,
         .n_rollbacks = (int32_t)trainer->snapshot.n_rollbacks,
-        .seconds = etx_train_now() - trainer->start};
+        .seconds = etx_now() - trainer->start};
 }
 
 etx_status etx_report_finish(
@@ -46,7 +46,7 @@ etx_status etx_report_finish(
     report->n_skipped = (int32_t)trainer->progress.loss_scale.n_skipped;
     report->n_rollbacks = (int32_t)trainer->snapshot.n_rollbacks;
     report->is_finished = etx_trainer_finished(trainer);
-    report->seconds = etx_train_now() - trainer->start;
+    report->seconds = etx_now() - trainer->start;
     return etx_train_norm(&report->weight_norm, trainer->context,
         network->n_values, network->value);
 }

@@ -5,8 +5,8 @@
 
 #include "arch/halo.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/heap.h"
-#include "train/clock.h"
 #include "train/config_check.h"
 #include "train/hash.h"
 #include "train/objective/edge_objective.h"
@@ -86,7 +86,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     trainer->result.step = -1;
     trainer->best.result.step = -1;
     trainer->snapshot.progress.step = -1;
-    trainer->start = etx_train_now();
+    trainer->start = etx_now();
     ETX_CHECK(etx_train_config_read(&trainer->config, config));
     ETX_CHECK(open_model(trainer, start));
     ETX_CHECK(open_state(trainer));
@@ -156,7 +156,7 @@ static etx_status make_event(struct etx_train_event **out,
             "an event has %lld hits, not the %lld that the ranks agreed on",
             (long long)event->n_hits, (long long)n_hits);
     if (event->n_features > 0 &&
-        (etx_train_is_augmented(&trainer->config) ||
+        (etx_train_moves_hits(&trainer->config) ||
             trainer->config.augmentation.drop_cells > 0.0f ||
             trainer->config.augmentation.jitter > 0.0f))
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -164,7 +164,7 @@ static etx_status make_event(struct etx_train_event **out,
             "not move: switch rotate_phi, reflect_z, reflect_y, reflect_x, "
             "drop_cells and jitter off",
             (int)event->n_features);
-    if (!validation && etx_augments_events(&trainer->config.augmentation))
+    if (!validation && etx_train_changes_events(&trainer->config.augmentation))
         return make_augmented(out, trainer, event);
     return etx_train_event_create(out, event, &trainer->config);
 }

@@ -27,7 +27,7 @@ struct etx_objective; /* objective/objective.h */
 struct etx_trainer {
     struct etx_context *context;
     struct etx_train_config config;
-    double start; /* seconds, etx_train_now */
+    double start; /* seconds, etx_now */
 
     /* The model. */
     struct etx_json *model_config; /* its etx.config */

@@ -58,7 +58,8 @@ done:
     return status;
 }
 
-etx_status etx_train_note_events(struct etx_json *config, const char *table,
+/* Note in "training" from how much a table was learned. */
+static etx_status note_events(struct etx_json *config, const char *table,
     const struct etx_event *const *events, int64_t n_events)
 {
     struct etx_json *training = etx_json_get(config, "training");
@@ -74,6 +75,33 @@ etx_status etx_train_note_events(struct etx_json *config, const char *table,
     ETX_CHECK(etx_json_set_integer(learned, "training_events", n_events));
     ETX_CHECK(etx_json_set_integer(learned, "training_hits", n_hits));
 done:
+    return status;
+}
+
+etx_status etx_train_learn_table(struct etx_model **out,
+    const struct etx_learned_table *table, const struct etx_model *model,
+    const struct etx_event *const *events, int64_t n_events,
+    const void *options)
+{
+    struct etx_model *made = NULL;
+    struct etx_json *config = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_json_parse(&config, "etx.config", model->config,
+        strlen(model->config), ETX_CONFIG_MAX_DEPTH));
+    ETX_CHECK(table->set_options(config, options));
+    ETX_CHECK(note_events(config, table->name, events, n_events));
+    ETX_CHECK(etx_model_from_config(&made, config));
+    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
+        etx_train_copy_stage(made, model, s);
+    ETX_CHECK(etx_train_copy_tables(made, model));
+    ETX_CHECK(table->learn(made, events, n_events));
+    etx_model_freeze(made);
+    *out = made;
+    made = NULL;
+done:
+    etx_json_free(config);
+    etx_model_free(made);
     return status;
 }
 

@@ -15,7 +15,7 @@
 #include "train/training_step.h"
 
 #include "base/check.h"
-#include "train/clock.h"
+#include "base/clock.h"
 #include "train/draw_batch.h"
 #include "train/objective/objective.h"
 #include "train/ranks/gradient.h"
@@ -35,7 +35,7 @@ static etx_status sample_batch(
     char *sample, struct etx_trainer *trainer, struct etx_batch *batch)
 {
     const struct etx_objective *objective = trainer->objective;
-    const double begin = etx_train_now();
+    const double begin = etx_now();
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < batch->n_graphs; k++)
@@ -43,7 +43,7 @@ static etx_status sample_batch(
             ETX_CHECK(
                 objective->sample(sample + (size_t)k * objective->sample_size,
                     trainer, batch, k));
-    batch->graphs_seconds = etx_train_now() - begin - batch->network_seconds;
+    batch->graphs_seconds = etx_now() - begin - batch->network_seconds;
 done:
     return status;
 }
@@ -53,7 +53,7 @@ static etx_status add_gradients(struct etx_gradient_sum *sum,
     struct etx_trainer *trainer, struct etx_batch *batch, const char *sample)
 {
     const struct etx_objective *objective = trainer->objective;
-    const double begin = etx_train_now();
+    const double begin = etx_now();
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < batch->n_graphs; k++) {
@@ -69,7 +69,7 @@ static etx_status add_gradients(struct etx_gradient_sum *sum,
         ETX_CHECK(status);
         ETX_CHECK(etx_gradient_close(sum, k));
     }
-    batch->network_seconds += etx_train_now() - begin;
+    batch->network_seconds += etx_now() - begin;
 done:
     return status;
 }

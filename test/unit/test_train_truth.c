@@ -122,7 +122,8 @@ ETX_TEST(test_train_truth_rules, .rows = ROWS(rules))
     ck_assert_ptr_null(truth->is_dropped);
 }
 
-/* Only the pair that begins at the particle's first hit weighs more. */
+/* Only the pair that begins at the particle's first hit weighs more, whichever
+ * way its edge points. */
 ETX_TEST(test_train_truth_first_weight)
 {
     scoped_labelled labelled =
@@ -130,7 +131,8 @@ ETX_TEST(test_train_truth_first_weight)
     static const struct {
         int32_t a, b;
         float factor;
-    } known[] = {{6, 0, 3.0f}, {0, 1, 1.0f}, {4, 5, 1.0f}, {7, 8, 1.5f}};
+    } known[] = {{6, 0, 3.0f}, {0, 6, 3.0f}, {0, 1, 1.0f}, {1, 0, 1.0f},
+        {4, 5, 1.0f}, {7, 8, 1.5f}, {8, 7, 1.5f}};
 
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         float target;

@@ -22,7 +22,7 @@ static etx_status edge_input(
     etx_status status;
 
     ETX_CHECK(
-        etx_edge_features_alloc(&features, network, run->context, run->input));
+        etx_edge_features_make(&features, network, run->context, run->input));
     *out =
         (struct etx_mlp_input){.args = {.n_rows = run->input->graph->n_edges}};
     etx_mlp_append(out, x, &ends.first, network->n_node_features);

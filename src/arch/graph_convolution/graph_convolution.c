@@ -174,7 +174,7 @@ static etx_status decoder_input(struct etx_mlp_input *out, struct etx_run *run)
         etx_edge_ends(run->input.graph, state_of(run)->order);
     float *features = NULL;
 
-    ETX_CHECK(etx_edge_features_alloc(
+    ETX_CHECK(etx_edge_features_make(
         &features, run->network, run->context, &run->input));
     *out = etx_run_rows(run->input.graph->n_edges);
     etx_mlp_append_with_sum(out, h, &ends.first, width, d_h);

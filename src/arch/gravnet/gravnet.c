@@ -138,6 +138,8 @@ done:
     return status;
 }
 
+/* d_latents[H] becomes that of k; the update adds to messages.d_message, which
+ * send_backward reads. */
 static etx_status iterate_backward(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;

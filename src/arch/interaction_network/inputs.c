@@ -48,7 +48,7 @@ etx_status etx_interaction_edge_encoder_input(
         etx_mlp_append(out, x, &ends.second, n);
     }
     if (state->edge_from_features) {
-        ETX_CHECK(etx_edge_features_alloc(
+        ETX_CHECK(etx_edge_features_make(
             &features, run->network, run->context, &run->input));
         etx_mlp_append(
             out, features, NULL, run->network->edge_features.n_features);

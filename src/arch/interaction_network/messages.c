@@ -123,6 +123,8 @@ done:
     return status;
 }
 
+/* Edges in and out that were summed share a part, so side s reads the gradient
+ * of part s modulo n_parts. The first term overwrites, the others add. */
 etx_status etx_interaction_aggregate_backward(struct etx_run *run,
     const struct etx_interaction_messages *messages, const void *edges)
 {

@@ -89,7 +89,7 @@ static etx_status concatenate(float *out, const struct etx_nested_run *run)
     float *weight = NULL;
 
     ETX_CHECK(
-        etx_edge_features_alloc(&features, run->network, context, run->input));
+        etx_edge_features_make(&features, run->network, context, run->input));
     ETX_CHECK(make_unit(&weight, context, n));
     layer.weight = weight;
     etx_mlp_append(&rows, x, &ends.first, n_features);

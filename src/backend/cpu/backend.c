@@ -13,8 +13,9 @@
 
 _Static_assert(sizeof(struct etx_context) < 2048, "a context is small");
 
-/* The level of the options, if the processor has it. */
-static etx_status choose_level(int32_t *out, int32_t wanted)
+/* Instruction sets ascend in the order of enum ETX_CPU_. More than the
+ * processor has is an error. */
+static etx_status choose_cpu_level(int32_t *out, int32_t wanted)
 {
     const int32_t has = etx_cpu_level();
 
@@ -53,7 +54,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     struct etx_stream *stream = &context->stream_storage;
     int32_t level = ETX_CPU_REF;
 
-    ETX_CHECK(choose_level(&level, context->options.cpu_level));
+    ETX_CHECK(choose_cpu_level(&level, context->options.cpu_level));
     ETX_CHECK(check_precision(context->options.precision, level));
     ETX_CHECK(etx_arena_create(&stream->arena, context->options.memory_limit));
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));

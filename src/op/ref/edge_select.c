@@ -12,7 +12,7 @@ struct scored {
     int32_t edge;
 };
 
-static int best_first(const void *left, const void *right)
+static int by_score(const void *left, const void *right)
 {
     const struct scored *a = left;
     const struct scored *b = right;
@@ -30,7 +30,8 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The best max_selected of the selected edges, ascending again. */
+/* The best max_selected of the n selected edges, n above it, ascending again.
+ */
 static etx_status keep_best(struct etx_stream *stream,
     const struct etx_edge_select_args *args, int64_t n)
 {
@@ -43,7 +44,7 @@ static etx_status keep_best(struct etx_stream *stream,
     for (int64_t t = 0; t < n; t++)
         scored[t] =
             (struct scored){args->score[args->selected[t]], args->selected[t]};
-    qsort(scored, (size_t)n, sizeof *scored, best_first);
+    qsort(scored, (size_t)n, sizeof *scored, by_score);
     for (int64_t t = 0; t < args->max_selected; t++)
         args->selected[t] = scored[t].edge;
     qsort(args->selected, (size_t)args->max_selected, sizeof *args->selected,

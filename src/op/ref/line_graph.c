@@ -63,8 +63,9 @@ done:
     return status;
 }
 
-/* The edge from a to b is in b's row, as far behind its begin as a is behind
- * the first doublet into their hit. */
+/* The edges into b have the doublets into their hit as sources, in order: the
+ * one from a is as far behind the first as a is behind the first of these
+ * doublets. */
 static void fill_out_edges(
     struct etx_line_graph *graph, const struct etx_line_graph_args *args)
 {

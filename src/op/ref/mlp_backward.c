@@ -54,7 +54,8 @@ static etx_status forward_activation(struct etx_stream *stream,
     return etx_ref_activation(stream, &activation);
 }
 
-/* Allocate and fill linear, middle and y of layer l; x is set. */
+/* Allocate and fill linear, middle and y of layer l; x is set. As the forward
+ * pass, in float32 only: bfloat16 is for inference. */
 static etx_status forward_layer(struct etx_stream *stream,
     const struct etx_mlp_args *args, int32_t l, struct layer_values *values)
 {

@@ -1,7 +1,7 @@
 /* op/ref/radius_graph.c -- all pairs of points within a radius.
  *
  * Brute force: every query is compared with every point. Its edges come out by
- * (src, dst); a stable counting sort makes that (dst, src).
+ * src; a stable counting sort makes that (dst, src).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
@@ -22,7 +22,7 @@ struct neighbour {
     int32_t index;
 };
 
-/* Edges found so far, sorted by (src, dst). */
+/* Edges found so far, by ascending src. */
 struct found {
     int64_t n_edges, capacity;
     int32_t *src; /* [capacity] */

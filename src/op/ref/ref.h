@@ -1,7 +1,8 @@
 /* op/ref/ref.h -- the reference operators, one prototype each.
  *
  * Plain, serial C that says what every operator computes. Sums are float64
- * unless op.h prescribes float32. The contracts are in op.h.
+ * unless the contract prescribes float32. The contracts are beside the
+ * arguments, in the headers that op.h includes.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_REF_REF_H

@@ -18,7 +18,8 @@
 #define MIN_CHORD        0.8
 #define ROUNDING         1e-3 /* mm */
 
-/* The outward and the sideways part of the direction at a point. */
+/* The outward and the sideways part of the direction at a point, for turns well
+ * below one radian. */
 static void direction_at(double *outward, double *sideways,
     const struct etx_track_helix *helix, double curvature,
     const struct etx_arc_point *point, double radius)
@@ -37,8 +38,11 @@ static bool is_within(double value, double low, double high, double margin)
     return value > low - margin && value < high + margin;
 }
 
-/* In a barrel: the path to the mean radius; *depth is the sideways length
- * between its inner and outer hits. */
+/* In a barrel: where the helix crosses the mean radius, from the helix, layer
+ * and tolerance in *out, which grows by the thickness of the layer. The first
+ * crossing tells where the field is to be read, the second has its curvature.
+ * *depth: how far the helix moves sideways within the layer, to each side.
+ * False where it does not cross. */
 static bool cross_barrel(struct etx_layer_crossing *out, double *depth,
     struct etx_arc_point *point, const struct etx_completion *completion)
 {
@@ -64,7 +68,7 @@ static bool cross_barrel(struct etx_layer_crossing *out, double *depth,
     return is_within(out->across, layer->min_z, layer->max_z, out->tolerance);
 }
 
-/* In a disc: the path to the mean z. */
+/* The same in a disc: where it crosses the mean z. */
 static bool cross_disc(struct etx_layer_crossing *out, double *depth,
     struct etx_arc_point *point, const struct etx_completion *completion)
 {
@@ -160,7 +164,7 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
     return true;
 }
 
-/* The same for a hit whose radius is known. */
+/* Distances of a hit from the helix, at the hit's own radius or z. */
 static bool residuals(double *transverse, double *longitudinal,
     const struct etx_track_helix *helix, double curvature,
     const struct etx_grid_hit *hit, bool is_barrel)

@@ -3,12 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/search.h"
 
+#include "base/constants.h"
+
 #include "stage/first_pass/arc.h"
 #include "stage/track_building/completion.h"
 
 #include <string.h>
 
-#define PI             3.14159265358979323846
 #define MAX_STEPS      16   /* layers that may follow one */
 #define MAX_OVERLAP    30.0 /* mm, path between modules of one layer */
 #define MIN_OUTWARD    0.2
@@ -48,7 +49,7 @@ static const struct etx_grid_hit *find_nearest(double *distance,
     const struct etx_layer_crossing *crossing, double max_random)
 {
     const double density = etx_grid_density(crossing->layer, crossing->across);
-    const double random_hits = density * PI *
+    const double random_hits = density * ETX_PI *
                                (double)crossing->window->transverse *
                                (double)crossing->window->longitudinal;
     const struct etx_grid_hit *best = NULL;

@@ -4,6 +4,7 @@
 #include "stage/first_pass/first_pass.h"
 
 #include "base/check.h"
+#include "base/constants.h"
 #include "base/sort.h"
 #include "stage/first_pass/search.h"
 #include "stage/track_building/completion.h"
@@ -11,11 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK        64 /* first hits of one task */
-#define N_PASSES     2
-#define STIFF_PT     0.5    /* GeV, of the first of them: narrow windows */
-#define MAX_LOST     2      /* hits that better candidates may take */
-#define GEV_PER_T_MM 0.3e-3 /* momentum of charge 1 per field and radius */
+#define BLOCK    64 /* first hits of one task */
+#define N_PASSES 2
+#define STIFF_PT 0.5 /* GeV, of the first of them: narrow windows */
+#define MAX_LOST 2   /* hits that better candidates may take */
 
 /* One pass; arrays in the arena. */
 struct pass {
@@ -128,7 +128,7 @@ static double curvature_of(const struct etx_completion *completion, double pt)
 
     for (int32_t b = 0; b < ETX_COMPLETION_N_FIELD; b++)
         field = fmax(field, fabs((double)completion->field[b]));
-    return GEV_PER_T_MM * field / pt;
+    return ETX_GEV_PER_T_MM * field / pt;
 }
 
 static etx_status run_pass(int32_t *label, int32_t *n_tracks,

@@ -4,11 +4,11 @@
 #include "stage/first_pass/grid.h"
 
 #include "base/check.h"
+#include "base/constants.h"
 #include "stage/first_pass/arc.h"
 
 #include <string.h>
 
-#define PI          3.14159265358979323846
 #define MAX_AZIMUTH 256 /* bins of a layer */
 #define MAX_ACROSS  32
 #define HITS_OF_BIN 2 /* or more of them, in the mean */
@@ -62,9 +62,9 @@ static int32_t bin_of(
 {
     const int32_t row = clamp_bin(
         (across_of(layer, hit) - layer->low) * layer->per_bin, layer->n_across);
-    const int32_t column =
-        clamp_bin(((double)hit->azimuth + PI) * layer->n_azimuth / (2.0 * PI),
-            layer->n_azimuth);
+    const int32_t column = clamp_bin(
+        ((double)hit->azimuth + ETX_PI) * layer->n_azimuth / (2.0 * ETX_PI),
+        layer->n_azimuth);
 
     return row * layer->n_azimuth + column;
 }
@@ -142,7 +142,7 @@ static void finish_layer(struct etx_grid_layer *layer)
         const double radius =
             layer->is_barrel ? layer->radius : layer->low + (b + 0.5) * width;
 
-        layer->density[b] /= 2.0 * PI * radius * width;
+        layer->density[b] /= 2.0 * ETX_PI * radius * width;
     }
 }
 
@@ -196,9 +196,9 @@ void etx_grid_begin(struct etx_grid_walk *walk,
     double low, double high)
 {
     const int32_t n = layer->n_azimuth;
-    const double scale = n / (2.0 * PI);
-    const double begin = floor((azimuth - width + PI) * scale);
-    const double end = floor((azimuth + width + PI) * scale);
+    const double scale = n / (2.0 * ETX_PI);
+    const double begin = floor((azimuth - width + ETX_PI) * scale);
+    const double end = floor((azimuth + width + ETX_PI) * scale);
     int32_t first = 0;
     int32_t last = n - 1;
 

@@ -63,8 +63,8 @@ struct etx_grid_walk {
     int32_t first[2], last[2];
 };
 
-/* Begin at azimuth +- width, across +- tolerance; the walk visits all hits in
- * this window, and some around it. */
+/* Begin at azimuth +- width, z or radius in low .. high; the walk visits all
+ * hits in this window, and some around it. */
 void etx_grid_begin(struct etx_grid_walk *walk,
     const struct etx_grid_layer *layer, double azimuth, double width,
     double low, double high);

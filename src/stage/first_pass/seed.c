@@ -3,12 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/search.h"
 
+#include "base/constants.h"
+
 #include "stage/first_pass/arc.h"
 #include "stage/track_building/completion.h"
 
 #include <string.h>
 
-#define PI           3.14159265358979323846
 #define MIN_CHORD    1.0  /* mm */
 #define MARGIN       5.0  /* mm */
 #define DISC_MARGIN  0.02 /* of the radius */

@@ -3,11 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/track_building/completion.h"
 
+#include "base/constants.h"
+
 #include <math.h>
 
-#define MIN_FIELD     0.25   /* T: below it the bending tells little */
-#define GEV_PER_T_MM  0.3e-3 /* momentum of charge 1 per field and radius */
-#define MIN_CURVATURE 1e-9   /* 1/mm */
+#define MIN_FIELD     0.25 /* T: below it the bending tells little */
+#define MIN_CURVATURE 1e-9 /* 1/mm */
 #define N_POINTS      3
 
 /* Lower edges of the bins but the first, GeV. */
@@ -94,7 +95,7 @@ int32_t etx_completion_pt_bin(const struct etx_completion *completion,
     const double field =
         fmax(fabs(field_at(completion, helix->z_middle)), MIN_FIELD);
     const double pt =
-        GEV_PER_T_MM * field / (fabs(helix->curvature) + MIN_CURVATURE);
+        ETX_GEV_PER_T_MM * field / (fabs(helix->curvature) + MIN_CURVATURE);
     int32_t bin = 0;
 
     while (bin < ETX_COMPLETION_N_PT - 1 && pt >= pt_edges[bin])

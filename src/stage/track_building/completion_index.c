@@ -4,12 +4,13 @@
 #include "stage/track_building/completion_search.h"
 
 #include "base/check.h"
+#include "base/constants.h"
 #include "base/sort.h"
 
 #include <math.h>
 
-#define PI       3.14159265358979323846
-#define MIN_SIZE 1e-3 /* mm, of a layer */
+#define MIN_SIZE       1e-3 /* mm, of a layer */
+#define KEYS_PER_LAYER (INT64_C(1) << 33)
 
 static double radius_of(const float *position)
 {
@@ -19,7 +20,8 @@ static double radius_of(const float *position)
     return sqrt(x * x + y * y);
 }
 
-/* Sort by (layer, azimuth, row); unknown layers come first. */
+/* Sort by (layer, azimuth, row): etx_sort_key has 32 bits and a sign, and the
+ * sort is stable. An unknown layer is -1 and comes first. */
 static etx_status sort_hits(int32_t *order, struct etx_arena *arena,
     const int32_t *layer, const float *phi, int64_t n_hits)
 {
@@ -29,7 +31,7 @@ static etx_status sort_hits(int32_t *order, struct etx_arena *arena,
 
     ETX_CHECK(etx_arena_alloc(&key, arena, n_hits, sizeof *key, "hit order"));
     for (int64_t i = 0; i < n_hits; i++)
-        key[i] = (int64_t)layer[i] * (INT64_C(1) << 33) + etx_sort_key(phi[i]);
+        key[i] = (int64_t)layer[i] * KEYS_PER_LAYER + etx_sort_key(phi[i]);
     ETX_CHECK(etx_sort_order(order, key, n_hits));
 done:
     etx_arena_reset(arena, mark);
@@ -85,7 +87,7 @@ static void count_density(
         const double radius =
             is_barrel ? layer->radius : low + (b + 0.5) * width;
 
-        layer->density[b] /= 2.0 * PI * radius * width;
+        layer->density[b] /= 2.0 * ETX_PI * radius * width;
     }
 }
 

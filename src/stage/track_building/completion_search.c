@@ -14,10 +14,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/track_building/completion_search.h"
 
+#include "base/constants.h"
+
 #include <float.h>
 #include <math.h>
 
-#define PI            3.14159265358979323846
 #define N_TAIL        8    /* hits from an end that are looked at */
 #define MAX_WINDOW    25.0 /* mm; wider ones tell nothing */
 #define DISTANCE_COST 1.25e-3
@@ -222,7 +223,7 @@ static bool judge_hit(struct etx_completion_proposal *best,
     const double distance = a * a + b * b;
     const int32_t bin = etx_completion_bin(
         layer, crossing->is_barrel, (double)layer->across[k]);
-    const double n_random = layer->density[bin] * PI *
+    const double n_random = layer->density[bin] * ETX_PI *
                             (double)window->transverse *
                             (double)window->longitudinal * distance;
     if (track < 0 ? !(distance <= (double)options->max_distance) ||
@@ -277,17 +278,17 @@ static bool search_layer(struct etx_completion_proposal *best,
     const struct etx_completion_search *search, const struct track_end *end,
     const struct crossing *crossing)
 {
-    const double width = fmin(crossing->phi_width, PI);
+    const double width = fmin(crossing->phi_width, ETX_PI);
     const double low = crossing->phi - width;
     const double high = crossing->phi + width;
     bool is_better = search_range(best, search, end, crossing, low, high);
 
-    if (low < -PI)
-        is_better |=
-            search_range(best, search, end, crossing, low + 2.0 * PI, INFINITY);
-    if (high > PI)
+    if (low < -ETX_PI)
         is_better |= search_range(
-            best, search, end, crossing, -INFINITY, high - 2.0 * PI);
+            best, search, end, crossing, low + 2.0 * ETX_PI, INFINITY);
+    if (high > ETX_PI)
+        is_better |= search_range(
+            best, search, end, crossing, -INFINITY, high - 2.0 * ETX_PI);
     return is_better;
 }
 

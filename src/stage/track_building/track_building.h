@@ -19,7 +19,8 @@ etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
     const etx_label_options *options);
 
 /* The methods: X(constant, name, needs_positions) is ETX_LABEL_<constant>,
- * `name` in model files, and the function etx_group_<name>. */
+ * `name` in model files, and the function etx_group_<name>. In ascending order.
+ */
 #define ETX_LABEL_METHODS(X)                                                   \
     X(COMPONENTS, components, 0)                                               \
     X(MUTUAL_BEST, mutual_best, 0)                                             \

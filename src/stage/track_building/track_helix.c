@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/track_building/track_helix.h"
 
+#include "base/constants.h"
+
 #include <math.h>
 
-#define PI           3.14159265358979323846
 #define MIN_CHORD    1e-3 /* mm */
 #define STRAIGHT     1e-7 /* 1/mm: an arc is as long as its chord */
 #define SMALL_ANGLE  1e-4
@@ -158,10 +159,10 @@ bool etx_track_helix_reach(double *s, const struct etx_track_helix *helix,
 
 double etx_wrap_angle(double angle)
 {
-    while (angle > PI)
-        angle -= 2.0 * PI;
-    while (angle < -PI)
-        angle += 2.0 * PI;
+    while (angle > ETX_PI)
+        angle -= 2.0 * ETX_PI;
+    while (angle < -ETX_PI)
+        angle += 2.0 * ETX_PI;
     return angle;
 }
 

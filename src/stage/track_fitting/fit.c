@@ -45,12 +45,12 @@ struct fit {
     uint8_t *is_outlier; /* or NULL */
     const struct etx_tracks *tracks;
     const struct etx_event *event;
-    const struct etx_detector_module **module; /* [n_hits] */
+    const struct etx_detector_module **module; /* [n_hits], of tracks only */
     const struct etx_path_field *field;
     const etx_fit_options *options;
     const struct etx_detector_layer *layer; /* [n_layers] */
     int32_t n_layers;
-    struct worker *worker; /* [n_threads] */
+    struct worker *worker; /* [2 * n_threads] */
 };
 
 static double squared_distance(const float *at)
@@ -96,7 +96,7 @@ static void remove_hit(struct fitted_hits *hits, int at)
         behind * sizeof *hits->measurement);
 }
 
-/* Fit the n measurements from the given parameters on; the equations of the
+/* Fit the measurements from the given parameters on; the equations of the
  * last step remain. */
 static bool find_parameters(
     struct worker *worker, double parameters[ETX_N_PATH], const struct fit *fit)

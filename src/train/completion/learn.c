@@ -11,6 +11,7 @@
 #include "train/completion/learn.h"
 
 #include "base/check.h"
+#include "base/constants.h"
 #include "base/heap.h"
 #include "base/sort.h"
 #include "base/status.h"
@@ -29,7 +30,6 @@
 #define MAX_SKIPPED    2 /* hits that a step may pass over */
 #define SKIPPED_WEIGHT 0.02
 #define MIN_FRACTION   0.002 /* of the hits on a layer that are followed so */
-#define GEV_PER_T_MM   0.3e-3
 
 /* One measurement of the field. */
 struct field_sample {
@@ -181,9 +181,9 @@ static etx_status measure_field(struct learning *learning,
             learning->n_field, sizeof *learning->field);
         if (status != ETX_OK)
             return status;
-        learning->field[learning->n_field++] =
-            (struct field_sample){.bin = (int32_t)bin,
-                .field = (float)(-helix.curvature * charge_pt / GEV_PER_T_MM)};
+        learning->field[learning->n_field++] = (struct field_sample){
+            .bin = (int32_t)bin,
+            .field = (float)(-helix.curvature * charge_pt / ETX_GEV_PER_T_MM)};
     }
     return ETX_OK;
 }

@@ -8,7 +8,7 @@
 #include "train/objective/embedding_objective.h"
 
 #include "base/check.h"
-#include "train/clock.h"
+#include "base/clock.h"
 #include "train/sampling/embedding_pairs.h"
 #include "train/sampling/sector_input.h"
 #include "train/transfer.h"
@@ -37,10 +37,10 @@ static etx_status embed(float **out, struct sample *sample,
         &sample->sector, network->n_node_features, NULL));
     ETX_CHECK(etx_arena_alloc(&sample->point, context->stream->arena, n,
         sizeof *sample->point, "points"));
-    begin = etx_train_now();
+    begin = etx_now();
     ETX_CHECK(network->arch->forward(
         network, context, &sample->input, &sample->tape, sample->point));
-    batch->network_seconds += etx_train_now() - begin;
+    batch->network_seconds += etx_now() - begin;
     ETX_CHECK(etx_train_to_host(out, context, sample->point, n, "points"));
 done:
     return status;

@@ -16,7 +16,7 @@ struct module_hit {
     int64_t hit;
 };
 
-int32_t etx_augments_events(const struct etx_train_augmentation *options)
+int32_t etx_train_changes_events(const struct etx_train_augmentation *options)
 {
     return options->drop_hits > 0.0f || options->drop_cells > 0.0f ||
            options->jitter > 0.0f;

@@ -12,7 +12,7 @@
 #include "train/config.h"
 
 /* Whether options change events as they are added. */
-int32_t etx_augments_events(const struct etx_train_augmentation *options);
+int32_t etx_train_changes_events(const struct etx_train_augmentation *options);
 
 /* *out is a copy of event without some hits, without cells or with modules
  * moved, as options say; the caller frees it. ETX_ERR_ARGUMENT for jitter

@@ -26,8 +26,9 @@ static void add_pair(struct etx_embedding_pairs *pairs, int32_t a, int32_t b,
 static void add_true_pair(struct etx_embedding_pairs *pairs,
     const struct etx_pair_source *source, int32_t a, int32_t b)
 {
-    add_pair(
-        pairs, a, b, 1, source->truth->pair_weight[source->sector->row[a]]);
+    const int32_t *row = source->sector->row;
+
+    add_pair(pairs, a, b, 1, etx_truth_weight(source->truth, row[a], row[b]));
 }
 
 static void add_true_pairs(

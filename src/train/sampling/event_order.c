@@ -143,11 +143,17 @@ etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
 
     ETX_CHECK(etx_arena_alloc(
         event, order->arena, n_graphs, sizeof **event, "events of a step"));
-    if (order->config->sampling.order != ETX_ORDER_DRAWN)
-        return select_from_epoch(*event, n, order, step);
-    *n = n_graphs;
-    for (int32_t k = 0; k < n_graphs; k++)
-        (*event)[k] = draw_event(order->events, random);
+    switch ((enum etx_order)order->config->sampling.order) {
+    case ETX_ORDER_DRAWN:
+        *n = n_graphs;
+        for (int32_t k = 0; k < n_graphs; k++)
+            (*event)[k] = draw_event(order->events, random);
+        break;
+    case ETX_ORDER_EPOCHS:
+    case ETX_ORDER_BUCKETS:
+        status = select_from_epoch(*event, n, order, step);
+        break;
+    }
 done:
     return status;
 }

@@ -191,6 +191,11 @@ int32_t etx_truth_pair(const struct etx_truth *truth, int32_t a, int32_t b)
     return truth->is_signal[a] ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
 }
 
+float etx_truth_weight(const struct etx_truth *truth, int32_t a, int32_t b)
+{
+    return truth->pair_weight[follows(truth, a, b) ? a : b];
+}
+
 void etx_truth_label(float *target, float *weight,
     const struct etx_truth *truth, int32_t a, int32_t b,
     const struct etx_train_config *config)
@@ -206,7 +211,7 @@ void etx_truth_label(float *target, float *weight,
     case ETX_PAIR_LOW_PT:
     case ETX_PAIR_SIGNAL:
         *target = 1.0f;
-        *weight = truth->pair_weight[a];
+        *weight = etx_truth_weight(truth, a, b);
         break;
     case ETX_PAIR_SAME:
         *target = options->same_particle == ETX_SAME_PARTICLE_TRUE;

@@ -28,8 +28,8 @@ struct etx_truth {
     int64_t *offset;         /* [n_hits + 1] into partner */
     int32_t *partner;        /* [n_pairs] hits that follow one, ascending */
     uint8_t *is_signal;      /* [n_hits] the hit's particle is signal */
-    float *pair_weight;      /* [n_hits] in the loss, of its true pairs */
-    uint8_t *is_dropped;     /* [n_hits] takes no part in training; or NULL */
+    float *pair_weight;  /* [n_hits] in the loss, of pairs that begin there */
+    uint8_t *is_dropped; /* [n_hits] takes no part in training; or NULL */
 };
 
 /* ETX_ERR_ARGUMENT for an event that lacks truth, modules where the rule
@@ -41,6 +41,9 @@ void etx_truth_clear(struct etx_truth *truth);
 
 /* enum etx_pair of hits a and b. */
 int32_t etx_truth_pair(const struct etx_truth *truth, int32_t a, int32_t b);
+
+/* Weight of a true pair in the loss; the order of a and b is irrelevant. */
+float etx_truth_weight(const struct etx_truth *truth, int32_t a, int32_t b);
 
 /* Target and weight of the edge from a to b in the loss of an edge network.
  * A hit_weight above 0 multiplies the weight of true edges by it and by the

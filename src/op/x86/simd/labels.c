@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* The root above i, which is a parent; halves the path on the way. */
+/* The root of i; halves the path on the way. */
 static int32_t find_root(int32_t *parent, int32_t i)
 {
     int32_t above = parent[i];

@@ -1,13 +1,13 @@
-/* train/clock.h -- the monotonic clock.
+/* base/clock.h -- the monotonic clock.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_TRAIN_CLOCK_H
-#define ETX_TRAIN_CLOCK_H
+#ifndef ETX_BASE_CLOCK_H
+#define ETX_BASE_CLOCK_H
 
 #include <time.h>
 
 /* Seconds since some fixed time. */
-static inline double etx_train_now(void)
+static inline double etx_now(void)
 {
     struct timespec time = {0, 0};
 
