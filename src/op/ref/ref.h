@@ -1,7 +1,7 @@
 /* op/ref/ref.h -- the reference operators, one prototype each.
  *
  * Plain, serial C that says what every operator computes. Sums are float64
- * unless the contract prescribes float32. The contracts are beside the
+ * unless the contract prescribes float32. The contracts are next to the
  * arguments, in the headers that op.h includes.
  *
  * SPDX-License-Identifier: Apache-2.0 */
