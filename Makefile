@@ -183,6 +183,7 @@ help:
 	@echo 'make gpu          build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make resources    registers and spills of the CUDA kernels'
 	@echo 'make bench        time every stage and operator'
+	@echo 'make bench-regression   what got slower on this kind of processor'
 	@echo 'make bench-peers bench-ranks   the same for other software'
 	@echo
 	@echo 'CC=clang CUDA=1 MPI=0 WERROR=1 OPTIMISE="-O0 -g" BUILD=folder LIB=folder'

@@ -4,7 +4,7 @@
     check-kill check-soak check-schedule check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
-    gpu resources bench bench-peers bench-peers-deps bench-ranks
+    gpu resources bench bench-regression bench-peers bench-peers-deps bench-ranks
 
 # ---------------------------------------------------------------- programs --
 
@@ -90,6 +90,7 @@ $(SHIM_CHECKED): $(CHECKED_OBJECTS)
 $(SHIM_TESTS) $(SHIM_CHECKED):
 	$(call link,-no-pie -lz -lpthread -lm $(LDLIBS_CHECK))
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
+    $(BUILD)/obj/test/bench/probe.o $(BUILD)/obj/test/bench/ratios.o \
     $(filter-out $(BUILD)/obj/test/checkop/test_%,\
     $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,$(TEST_OBJECTS))) \
     $(STATIC)
@@ -267,6 +268,11 @@ bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)
 	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
 	    --model examples/models/default.safetensors
+
+# What got slower, by times in units of a probe of the machine; STORE=1 stores
+# them for this kind of processor.
+bench-regression: $(CHECKOP_BENCH)
+	@test/bench/regression.sh $< $(if $(filter 1,$(STORE)),store)
 
 # Other software: the Python (any that has
 # test/bench/peers/requirements.txt), its arguments, the C of the benchmark.

@@ -5,8 +5,12 @@
  * median, 10 % and 90 % quantile of the seconds of one run, and GFLOP/s of the
  * median; tab-separated, so that two commits can be joined.
  *
+ * checkop-bench ratios: the fastest implementation and the stages of an event
+ * on one thread, in units of a probe of the machine (ratios.h).
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
+#include "ratios.h"
 
 #include "base/cpu.h"
 
@@ -107,7 +111,10 @@ static int32_t pool_of(int n_threads)
             break;                                                             \
         checkop_start();                                                       \
         make;                                                                  \
-        print_timings(&one, pool);                                             \
+        if (with_ratios)                                                       \
+            ratios_of_operator(&one);                                          \
+        else                                                                   \
+            print_timings(&one, pool);                                         \
         checkop_stop();                                                        \
     } while (0)
 
@@ -118,7 +125,7 @@ static void print_timings(struct checkop_case *self, int32_t pool)
             print_timing(&check.implementation[i], &check.stream[pool], self);
 }
 
-static void time_cases(const char *only, int32_t pool)
+static void time_cases(const char *only, int32_t pool, int32_t with_ratios)
 {
     struct checkop_case one;
 
@@ -158,14 +165,23 @@ int main(int argc, char **argv)
     const char *only = argc > 1 ? argv[1] : NULL;
     const int32_t pool = pool_of(argc > 2 ? atoi(argv[2]) : 1);
 
+    if (argc == 2 && strcmp(only, "ratios") == 0) {
+        ratios_open();
+        time_cases(NULL, 0, 1);
+        ratios_of_event();
+        ratios_close();
+        return 0;
+    }
+
     if (argc > 3 || (only != NULL && only[0] == '-')) {
-        fprintf(stderr, "usage: checkop-bench [op [threads: 1, 2 or 4]]\n");
+        fprintf(stderr, "usage: checkop-bench [ratios | op [threads: 1, 2 or "
+                        "4]]\n");
         return 2;
     }
     printf(
         "# instruction set level of this machine: %d\n", (int)etx_cpu_level());
     printf("op\tcase\timplementation\tthreads\trepeats\tmedian_s\tp10_s\tp90_s"
            "\tgflops\n");
-    time_cases(only, pool);
+    time_cases(only, pool, 0);
     return 0;
 }
