@@ -16,6 +16,7 @@
 
 #define MAX_REPEATS     1000
 #define N_CELL_FEATURES 9
+#define N_IDS_MODULE    3
 #define TWO_PI          6.28318530717958647692
 
 static const char summary[] =
@@ -30,8 +31,9 @@ struct options {
 /* The hits of all source events, one after the other. */
 struct source {
     int64_t n_hits;
-    float *position; /* [n_hits, 3] mm */
-    float *cells;    /* [n_hits, 9] cell features */
+    float *position;               /* [n_hits, 3] mm */
+    float *cells;                  /* [n_hits, 9] cell features */
+    int32_t *module[N_IDS_MODULE]; /* [n_hits] volume, layer, module */
 };
 
 /* Timings [repeats][ETX_N_STAGES] and what stayed the same. */
@@ -78,6 +80,23 @@ static float *append(
     return grown;
 }
 
+/* Modules of the hits of event, behind the n_old first. */
+static void append_modules(
+    struct source *source, int64_t n_old, const etx_event *event)
+{
+    const int32_t *ids[N_IDS_MODULE] = {etx_event_volume_ids(event),
+        etx_event_layer_ids(event), etx_event_module_ids(event)};
+    const int64_t n = etx_event_n_hits(event);
+
+    for (int k = 0; k < N_IDS_MODULE; k++) {
+        source->module[k] = realloc(
+            source->module[k], (size_t)(n_old + n) * sizeof **source->module);
+        if (source->module[k] == NULL)
+            exit(program_error("out of memory"));
+        memcpy(source->module[k] + n_old, ids[k], (size_t)n * sizeof *ids[k]);
+    }
+}
+
 static int read_source(struct source *source, struct program_list *events)
 {
     etx_detector *detector = NULL;
@@ -96,6 +115,7 @@ static int read_source(struct source *source, struct program_list *events)
                 etx_event_positions(event), n_hits, 3);
             source->cells = append(source->cells, source->n_hits,
                 etx_event_cell_features(event), n_hits, N_CELL_FEATURES);
+            append_modules(source, source->n_hits, event);
             source->n_hits += n_hits;
         }
         etx_event_free(event);
@@ -108,12 +128,14 @@ static int read_source(struct source *source, struct program_list *events)
 
 /* Copy c of the source is turned by an angle of its own (golden section of
  * the circle) until n_hits hits are there; of fewer than one copy, hits are
- * left out evenly. Cell features are not turned: the
- * shipped model reads none that depends on direction. */
+ * left out evenly. Cell features are not turned, as the shipped models read
+ * none that depends on direction, nor modules, of which only the layer and
+ * which hits share one are read. */
 static etx_event *overlay(const struct source *source, int64_t n_hits)
 {
     float *position = program_allocate(3 * n_hits, sizeof *position);
     float *cells = program_allocate(N_CELL_FEATURES * n_hits, sizeof *cells);
+    int32_t *module = program_allocate(N_IDS_MODULE * n_hits, sizeof *module);
     etx_event *event = NULL;
 
     for (int64_t i = 0; i < n_hits; i++) {
@@ -132,10 +154,15 @@ static etx_event *overlay(const struct source *source, int64_t n_hits)
         memcpy(cells + N_CELL_FEATURES * i,
             source->cells + N_CELL_FEATURES * row,
             N_CELL_FEATURES * sizeof *cells);
+        for (int k = 0; k < N_IDS_MODULE; k++)
+            module[k * n_hits + i] = source->module[k][row];
     }
     if (etx_event_create(&event, n_hits, NULL, position) != ETX_OK ||
+        etx_event_set_modules(
+            event, module, module + n_hits, module + 2 * n_hits) != ETX_OK ||
         etx_event_set_cell_features(event, cells) != ETX_OK)
         exit(program_failed("overlay"));
+    free(module);
     free(cells);
     free(position);
     return event;
@@ -346,6 +373,8 @@ int main(int argc, char **argv)
         result = read_source(&source, &o.events);
     if (result == 0)
         result = bench(&o, &source, context, model);
+    for (int k = 0; k < N_IDS_MODULE; k++)
+        free(source.module[k]);
     free(source.cells);
     free(source.position);
     etx_model_free(model);
