@@ -172,6 +172,7 @@ help:
 	@echo 'make format       apply .clang-format'
 	@echo 'make declarations the C interface for Python, from the headers'
 	@echo 'make dist bundle  an archive of the sources; a folder for a bare GPU machine'
+	@echo 'make sbom         what the libraries and programs are linked with (SPDX)'
 	@echo 'make clean'
 	@echo
 	@echo 'make check        every test; SUITE=NAME: one suite'

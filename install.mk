@@ -1,6 +1,6 @@
 # Install, remove and pack what the Makefile builds.
 
-.PHONY: install uninstall dist
+.PHONY: install uninstall dist sbom
 
 # Data and models of the programs.
 SHIPPED := $(wildcard examples/data/*.csv.gz examples/models/*.safetensors)
@@ -57,3 +57,8 @@ dist:
 	@git archive --prefix=libexatrkx-$(VERSION)/ \
 	    -o libexatrkx-$(VERSION).tar.gz HEAD
 
+# Software bill of materials (SPDX): files, and the packages they are linked with.
+sbom: all
+	@python3 docs/packaging/sbom.py $(VERSION) $(SONAME) $(STATIC) \
+	    $(DIST_SONAME) $(PROGRAMS) > $(BUILD)/sbom.spdx.json
+	@echo "  sbom  $(BUILD)/sbom.spdx.json"

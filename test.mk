@@ -187,7 +187,7 @@ check-reproducible:
 # The unit tests with instrumentation, in a build folder of their own. ITEMS: see
 # test/check.sh. $(call instrument,folder,flags,programs).
 ITEMS ?= $(SUITE:%=suite:%)
-instrument = @$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
+instrument = +@$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
     OPTIMISE='-O1 -g' SANITIZE='$(2)' $(3:%=build/$(1)/test/%)
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -fno-omit-frame-pointer

@@ -46,6 +46,16 @@ for program in "$tmp"/root/usr/bin/etx-*; do
         "$(grep -c '^\.B \\-\\-' "$page")" ]
     grep -q '^\.B ETX_PRECISION' "$page"
 done
+# Every library that a file needs is in the bill of materials.
+make --no-print-directory -s BUILD="$tmp/build" sbom >/dev/null
+for soname in $(readelf -d "$tmp"/lib/libexatrkx*.so.0 "$tmp"/build/examples/etx-* |
+    sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort -u); do
+    file=$(ldconfig -p | awk -v name="$soname" '$1 == name { print $NF; exit }')
+    [ -n "$file" ] || continue # ours
+    package=$(dpkg -S "$(realpath "$file")" "$(realpath "$file" | sed s,/usr,,)" \
+        2>/dev/null | sed 's/:.*//' | head -1)
+    grep -q "\"name\": \"${package:-$soname}\"" "$tmp/build/sbom.spdx.json"
+done
 # A GPU's libraries are told to those who link the archive.
 # shellcheck disable=SC2016
 make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
