@@ -81,7 +81,7 @@ OPERATORS = [
     (r"!(?=[\w(])", [""]),
     (r"(?<![\w.'\"\\])(?:0x[0-9A-Fa-f]+|\d+)(?![\w.'])", ["plus", "minus"]),
 ]
-STATEMENT = re.compile(r"^\s+(?!return|const |int|size_t|static|struct|char|float"
+STATEMENT = re.compile(r"^\s+(?!\s|return|const |int|size_t|static|struct|char|float"
                        r"|double|uint|\}|\{|goto|case|default|etx_\w+ \*?\w+( =|;))"
                        r"[^{}]*;$")
 
@@ -125,9 +125,10 @@ def mutants_of(text):
     return found
 
 
-def bound_memory():
-    """A mutant may allocate any amount."""
+def bound_resources():
+    """A mutant may allocate any amount and never end."""
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 
 
 class Mutator:
@@ -158,11 +159,11 @@ class Mutator:
     def killer(self, program, suites):
         """The suite that fails, or None."""
         for suite in suites:
-            environment = dict(os.environ, CK_RUN_SUITE=suite, CK_DEFAULT_TIMEOUT="20",
+            environment = dict(os.environ, CK_RUN_SUITE=suite, CK_DEFAULT_TIMEOUT="300",
                                CK_VERBOSITY="silent")
             try:
-                done = subprocess.run([str(program)], env=environment, timeout=120,
-                                      preexec_fn=bound_memory,
+                done = subprocess.run([str(program)], env=environment, timeout=900,
+                                      preexec_fn=bound_resources,
                                       stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
             except subprocess.TimeoutExpired:
