@@ -340,6 +340,12 @@ class Event : public Handle<etx_event, etx_event_free>
         check_size("cell features", features, 9 * n_hits());
         check(etx_event_set_cell_features(get(), features.data()));
     }
+    // [n_hits, 2, 3]
+    void set_cluster_positions(Span<const float> positions)
+    {
+        check_size("cluster positions", positions, 6 * n_hits());
+        check(etx_event_set_cluster_positions(get(), positions.data()));
+    }
     // particle_ids [n_hits]; weights [n_hits] or none
     void set_truth(Span<const std::int64_t> particle_ids,
         Span<const etx_particle> particles, Span<const float> weights = {})
@@ -438,6 +444,12 @@ class Graph : public Handle<etx_graph, etx_graph_free>
     {
         check_size("scores", scores, n_edges());
         check(etx_graph_set_scores(get(), scores.data()));
+    }
+    // features [n_edges, n_features] in the order of the graph
+    void set_edge_features(std::int64_t n_features, Span<const float> features)
+    {
+        check_size("edge features", features, n_edges() * n_features);
+        check(etx_graph_set_edge_features(get(), n_features, features.data()));
     }
 
     std::int64_t n_nodes() const

@@ -61,6 +61,20 @@ done:
     return etx_call_end(&host, status);
 }
 
+etx_status etx_event_set_cluster_positions(
+    etx_event *event, const float *positions)
+{
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(
+        etx_check_finite(__func__, "positions", positions, event->n_hits, 6));
+    ETX_CHECK(etx_event_replace_cluster_positions(event, positions));
+done:
+    return etx_call_end(&host, status);
+}
+
 etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
     const int32_t *layer_ids, const int32_t *module_ids)
 {
@@ -172,6 +186,8 @@ ETX_GETTER(
     const etx_particle *, etx_event_particles, etx_event, particles, NULL)
 ETX_GETTER(
     const float *, etx_event_cell_features, etx_event, cell_features, NULL)
+ETX_GETTER(const float *, etx_event_cluster_positions, etx_event,
+    cluster_position, NULL)
 ETX_GETTER(const int32_t *, etx_event_volume_ids, etx_event, volume_id, NULL)
 ETX_GETTER(const int32_t *, etx_event_layer_ids, etx_event, layer_id, NULL)
 ETX_GETTER(const int32_t *, etx_event_module_ids, etx_event, module_id, NULL)

@@ -82,12 +82,38 @@ done:
     return etx_call_end(&host, status);
 }
 
+etx_status etx_graph_set_edge_features(
+    etx_graph *graph, int64_t n_features, const float *features)
+{
+    float *copy = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(graph), ETX_END));
+    if (n_features < 0 || n_features > ETX_N_OWN_EDGE_FEATURES)
+        ETX_CHECK(etx_fail(n_features < 0 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
+            "%s: n_features %" PRId64 " is not in 0..%d", __func__, n_features,
+            ETX_N_OWN_EDGE_FEATURES));
+    if (n_features > 0) {
+        ETX_CHECK(etx_check_finite(
+            __func__, "features", features, graph->n_edges, n_features));
+        ETX_CHECK(etx_alloc_copy(&copy, features, graph->n_edges,
+            (size_t)n_features * sizeof *copy, "features of edges"));
+    }
+    etx_graph_drop_mirror(graph);
+    etx_graph_adopt_features(graph, (int32_t)n_features, copy);
+done:
+    return etx_call_end(&host, status);
+}
+
 ETX_GETTER(int64_t, etx_graph_n_nodes, etx_graph, n_nodes, 0)
 ETX_GETTER(int64_t, etx_graph_n_edges, etx_graph, n_edges, 0)
 ETX_GETTER(const int32_t *, etx_graph_src, etx_graph, src, NULL)
 ETX_GETTER(const int32_t *, etx_graph_dst, etx_graph, dst, NULL)
 ETX_GETTER(const int64_t *, etx_graph_offsets, etx_graph, in_offset, NULL)
 ETX_GETTER(const float *, etx_graph_scores, etx_graph, score, NULL)
+ETX_GETTER(int64_t, etx_graph_n_edge_features, etx_graph, n_features, 0)
+ETX_GETTER(const float *, etx_graph_edge_features, etx_graph, features, NULL)
 
 /* The mirror on a device; NULL after etx_fail when there is none. */
 static const struct etx_graph *mirror_of(

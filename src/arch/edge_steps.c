@@ -51,6 +51,24 @@ int32_t etx_network_needs(
     return 0;
 }
 
+static etx_status check_own(
+    const struct etx_network *network, const struct etx_graph *graph)
+{
+    const struct etx_edge_feature_list *list = &network->edge_features;
+
+    for (int32_t k = 0; k < list->n_features; k++) {
+        const int32_t own = list->feature[k] - ETX_EDGE_OWN_0;
+
+        if (own >= graph->n_features)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: the edge feature own_%d is column %d of "
+                "etx_graph_set_edge_features, which gave the graph %d",
+                network->arch->name, (int)own, (int)own,
+                (int)graph->n_features);
+    }
+    return ETX_OK;
+}
+
 static etx_status check_input(
     const struct etx_network *network, const struct etx_network_input *input)
 {
@@ -67,7 +85,7 @@ static etx_status check_input(
         etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES))
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: the edge feature log_hough_votes needs votes", name);
-    return ETX_OK;
+    return check_own(network, input->graph);
 }
 
 etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
@@ -86,6 +104,10 @@ etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
         .dst = graph->dst + first,
         .score = graph->score == NULL ? NULL : graph->score + first,
         .votes = input->votes == NULL ? NULL : input->votes + first,
+        .n_own = graph->n_features,
+        .own = graph->features == NULL
+                   ? NULL
+                   : graph->features + first * graph->n_features,
         .out = out,
     };
     etx_status status;

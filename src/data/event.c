@@ -94,6 +94,13 @@ etx_status etx_event_replace_cell_features(
         ETX_N_CELL_FEATURES, "cell features");
 }
 
+etx_status etx_event_replace_cluster_positions(
+    struct etx_event *event, const float *cluster_position)
+{
+    return replace(&event->cluster_position, cluster_position, event->n_hits, 6,
+        "cluster positions");
+}
+
 etx_status etx_event_replace_modules(struct etx_event *event,
     const int32_t *volume_ids, const int32_t *layer_ids,
     const int32_t *module_ids)
@@ -276,6 +283,8 @@ etx_status etx_event_select(struct etx_event **out,
         sizeof *to->module_id, "modules"));
     ETX_CHECK(select_rows(&to->cell_features, from->cell_features, rows, n,
         ETX_N_CELL_FEATURES * sizeof *to->cell_features, "cell features"));
+    ETX_CHECK(select_rows(&to->cluster_position, from->cluster_position, rows,
+        n, 6 * sizeof *to->cluster_position, "cluster positions"));
     ETX_CHECK(select_rows(&to->features, from->features, rows, n,
         (size_t)from->n_features * sizeof *to->features, "features"));
     *out = to;
@@ -295,6 +304,7 @@ void etx_event_free(etx_event *event)
     etx_free(event->layer_id);
     etx_free(event->module_id);
     etx_free(event->cell_features);
+    etx_free(event->cluster_position);
     etx_free(event->features);
     etx_free(event->particle_id);
     etx_free(event->particle_row);

@@ -13,18 +13,19 @@
  * particle_row[i] in -1 .. n_particles-1. */
 struct etx_event {
     int64_t n_hits;
-    int64_t *hit_id;       /* [n_hits] */
-    float *position;       /* [n_hits, 3] x, y, z in mm */
-    int32_t *volume_id;    /* [n_hits] */
-    int32_t *layer_id;     /* [n_hits] */
-    int32_t *module_id;    /* [n_hits] */
-    float *cell_features;  /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx,
-                            * ly, lz (mm), geta, gphi */
-    int64_t n_features;    /* columns of features, 0 without */
-    float *features;       /* [n_hits, n_features] the caller's own, scaled */
-    int64_t *particle_id;  /* [n_hits] 0 = noise */
-    int32_t *particle_row; /* [n_hits] row of particles, -1 = noise */
-    float *weight;         /* [n_hits] TrackML hit weights */
+    int64_t *hit_id;      /* [n_hits] */
+    float *position;      /* [n_hits, 3] x, y, z in mm */
+    int32_t *volume_id;   /* [n_hits] */
+    int32_t *layer_id;    /* [n_hits] */
+    int32_t *module_id;   /* [n_hits] */
+    float *cell_features; /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx,
+                           * ly, lz (mm), geta, gphi */
+    float *cluster_position; /* [n_hits, 2, 3] x, y, z in mm */
+    int64_t n_features;      /* columns of features, 0 without */
+    float *features;         /* [n_hits, n_features] the caller's own, scaled */
+    int64_t *particle_id;    /* [n_hits] 0 = noise */
+    int32_t *particle_row;   /* [n_hits] row of particles, -1 = noise */
+    float *weight;           /* [n_hits] TrackML hit weights */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] sorted by id */
 };
@@ -36,6 +37,10 @@ etx_status etx_event_select(struct etx_event **out,
 /* Replace the cell features by a copy of cell_features [n_hits, 9]. */
 etx_status etx_event_replace_cell_features(
     struct etx_event *event, const float *cell_features);
+
+/* The same with cluster_position [n_hits, 2, 3]. */
+etx_status etx_event_replace_cluster_positions(
+    struct etx_event *event, const float *cluster_position);
 
 /* Behind the public functions of similar names, which check sizes, pointers and
  * single numbers. Inconsistent ids are ETX_ERR_ARGUMENT. On failure the event

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 #define BLOCK 65536 /* edges per block of work */
 
@@ -148,6 +149,30 @@ done:
     return status;
 }
 
+/* -------------------------------------------------------------- features -- */
+
+void etx_graph_adopt_features(
+    struct etx_graph *graph, int32_t n_features, float *features)
+{
+    etx_memory_free(graph->memory, graph->features);
+    graph->n_features = n_features;
+    graph->features = features;
+}
+
+etx_status etx_graph_alloc_features(struct etx_graph *graph, int32_t n_features)
+{
+    float *features = NULL;
+    etx_status status = ETX_OK;
+
+    if (n_features == 0)
+        return ETX_OK;
+    ETX_CHECK(etx_memory_alloc(&features, graph->memory, graph->n_edges,
+        (size_t)n_features * sizeof *features, "features of edges"));
+    etx_graph_adopt_features(graph, n_features, features);
+done:
+    return status;
+}
+
 /* ---------------------------------------------------------------- subset -- */
 
 struct selection {
@@ -171,6 +196,10 @@ static etx_status copy_block(
         out->dst[k] = graph->dst[e];
         if (out->score != NULL)
             out->score[k] = graph->score[e];
+        if (out->features != NULL)
+            memcpy(out->features + k * out->n_features,
+                graph->features + (int64_t)e * out->n_features,
+                (size_t)out->n_features * sizeof *out->features);
     }
     return ETX_OK;
 }
@@ -198,6 +227,11 @@ static etx_status copy_on_device(
         .x = graph->score,
         .index = selection->selected,
         .y = out->score};
+    const struct etx_gather_args features = {.n_rows = out->n_edges,
+        .width = out->n_features,
+        .x = graph->features,
+        .index = selection->selected,
+        .y = out->features};
     etx_status status;
 
     ETX_CHECK(ops->gather_int32(context->stream, &ends));
@@ -206,6 +240,8 @@ static etx_status copy_on_device(
     ETX_CHECK(ops->gather_int32(context->stream, &ends));
     if (graph->score != NULL)
         ETX_CHECK(ops->gather(context->stream, &scores));
+    if (graph->features != NULL)
+        ETX_CHECK(ops->gather(context->stream, &features));
 done:
     return status;
 }
@@ -218,6 +254,7 @@ etx_status etx_graph_subset(struct etx_graph **out, struct etx_context *context,
 
     ETX_CHECK(etx_graph_alloc(&selection.out, graph->memory, graph->n_nodes,
         n_selected, graph->score != NULL));
+    ETX_CHECK(etx_graph_alloc_features(selection.out, graph->n_features));
     if (graph->memory == NULL)
         ETX_CHECK(copy_on_host(&selection, context));
     else
@@ -258,5 +295,6 @@ void etx_graph_free(etx_graph *graph)
     etx_memory_free(graph->memory, graph->out_offset);
     etx_memory_free(graph->memory, graph->out_edge);
     etx_memory_free(graph->memory, graph->score);
+    etx_memory_free(graph->memory, graph->features);
     etx_free(graph);
 }

@@ -34,6 +34,8 @@ struct etx_graph {
     int64_t *out_offset; /* [n_nodes + 1] ranges of out_edge */
     int32_t *out_edge;   /* [n_edges] edge ids sorted by (src, edge id) */
     float *score;        /* [n_edges] or NULL */
+    int32_t n_features;  /* 0 without */
+    float *features;     /* [n_edges, n_features] the caller's own, or NULL */
     /* Borrowed; not NULL while a network runs on a partition: data/part.h */
     const struct etx_halo *halo;
     /* Of a graph on the host: the same graph in the memory of a context, or
@@ -76,8 +78,17 @@ struct etx_edges {
 etx_status etx_graph_sort(
     struct etx_graph **out, int64_t *order_out, const struct etx_edges *edges);
 
-/* The edges selected [n_selected] (ascending edge ids), with their scores.
- * graph may be one of ends only. */
+/* Take ownership of features [n_edges, n_features], in the memory of the graph,
+ * in place of those that it has. */
+void etx_graph_adopt_features(
+    struct etx_graph *graph, int32_t n_features, float *features);
+
+/* Features of the caller [n_edges, n_features], not written yet. */
+etx_status etx_graph_alloc_features(
+    struct etx_graph *graph, int32_t n_features);
+
+/* The edges selected [n_selected] (ascending edge ids), with their scores and
+ * features. graph may be one of ends only. */
 etx_status etx_graph_subset(struct etx_graph **out, struct etx_context *context,
     const struct etx_graph *graph, int64_t n_selected, const int32_t *selected);
 

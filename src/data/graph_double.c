@@ -8,16 +8,41 @@
 
 #include <inttypes.h>
 
-etx_status etx_graph_double_values(float *out, struct etx_context *context,
-    const int32_t *slot, const float *values, int64_t n_edges)
+/* The same with values [n_edges, width]. */
+static etx_status double_rows(float *out, struct etx_context *context,
+    const int32_t *slot, const float *values, int64_t n_edges, int32_t width)
 {
-    struct etx_scatter_args args = {
-        .n_rows = n_edges, .width = 1, .x = values, .index = slot, .y = out};
+    struct etx_scatter_args args = {.n_rows = n_edges,
+        .width = width,
+        .x = values,
+        .index = slot,
+        .y = out};
     etx_status status;
 
     ETX_CHECK(context->ops->scatter(context->stream, &args));
     args.index = slot + n_edges;
     ETX_CHECK(context->ops->scatter(context->stream, &args));
+done:
+    return status;
+}
+
+etx_status etx_graph_double_values(float *out, struct etx_context *context,
+    const int32_t *slot, const float *values, int64_t n_edges)
+{
+    return double_rows(out, context, slot, values, n_edges, 1);
+}
+
+static etx_status double_features(struct etx_graph *both,
+    struct etx_context *context, const int32_t *slot,
+    const struct etx_graph *graph)
+{
+    etx_status status = ETX_OK;
+
+    if (graph->features == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_graph_alloc_features(both, graph->n_features));
+    ETX_CHECK(double_rows(both->features, context, slot, graph->features,
+        graph->n_edges, graph->n_features));
 done:
     return status;
 }
@@ -79,6 +104,7 @@ etx_status etx_graph_double(struct etx_graph **out, int32_t *slot,
         etx_graph_adopt(&both, context, graph->n_nodes, n, src, dst, NULL));
     src = dst = NULL;
     ETX_CHECK(double_scores(both, context, slot, graph));
+    ETX_CHECK(double_features(both, context, slot, graph));
     *out = both;
     both = NULL;
 done:

@@ -6,10 +6,10 @@
 
 #include "data/graph.h"
 
-/* *out has every edge of graph and its reverse, both with its score, sorted by
- * (dst, src) as all graphs. slot [2 * n_edges], in the memory of the context:
- * slot[k] is the index in *out of edge k, slot[n_edges + k] that of its
- * reverse.
+/* *out has every edge of graph and its reverse, both with its score and its
+ * features of the caller, sorted by (dst, src) as all graphs. slot [2 *
+ * n_edges], in the memory of the context: slot[k] is the index in *out of edge
+ * k, slot[n_edges + k] that of its reverse.
  *
  *     graph      edge 0: 0 -> 1    edge 1: 1 -> 2
  *     *out       0: 1 -> 0    1: 0 -> 1    2: 2 -> 1    3: 1 -> 2

@@ -27,6 +27,9 @@ static etx_status copy_arrays(struct etx_graph *to,
         sizeof *to->out_offset));
     if (from->score != NULL)
         ETX_CHECK(copy(memory, to->score, from->score, n, sizeof *to->score));
+    if (from->features != NULL)
+        ETX_CHECK(copy(memory, to->features, from->features, n,
+            (size_t)from->n_features * sizeof *to->features));
 done:
     return status;
 }
@@ -40,6 +43,7 @@ static etx_status copy_graph(struct etx_graph **out,
 
     ETX_CHECK(etx_graph_alloc(
         &copy, target, graph->n_nodes, graph->n_edges, graph->score != NULL));
+    ETX_CHECK(etx_graph_alloc_features(copy, graph->n_features));
     ETX_CHECK(copy_arrays(copy, graph, device, copy_values));
     *out = copy;
     copy = NULL;

@@ -83,6 +83,9 @@ static double value_log_cell_count(const struct hit *hit)
     return log1p((double)hit->cells[0]);
 }
 
+/* Which position a coordinate is of. */
+enum place { HIT, CLUSTER_1, CLUSTER_2, N_PLACES };
+
 /* In the order of their ids. Without a function, the value is the cell
  * feature cell_column. */
 static const struct {
@@ -90,26 +93,39 @@ static const struct {
     double (*value)(const struct hit *hit);
     int32_t cell_column;
     bool needs_cells;
+    enum place place;
 } table[] = {
-    {"r", value_r, 0, false},
-    {"phi", value_phi, 0, false},
-    {"z", value_z, 0, false},
-    {"cos_phi", value_cos_phi, 0, false},
-    {"sin_phi", value_sin_phi, 0, false},
-    {"eta", value_eta, 0, false},
-    {"x", value_x, 0, false},
-    {"y", value_y, 0, false},
-    {"R", value_distance, 0, false},
-    {"log_cell_count", value_log_cell_count, 0, true},
-    {"cell_count", NULL, 0, true},
-    {"cell_val", NULL, 1, true},
-    {"leta", NULL, 2, true},
-    {"lphi", NULL, 3, true},
-    {"lx", NULL, 4, true},
-    {"ly", NULL, 5, true},
-    {"lz", NULL, 6, true},
-    {"geta", NULL, 7, true},
-    {"gphi", NULL, 8, true},
+    {"r", value_r, 0, false, HIT},
+    {"phi", value_phi, 0, false, HIT},
+    {"z", value_z, 0, false, HIT},
+    {"cos_phi", value_cos_phi, 0, false, HIT},
+    {"sin_phi", value_sin_phi, 0, false, HIT},
+    {"eta", value_eta, 0, false, HIT},
+    {"x", value_x, 0, false, HIT},
+    {"y", value_y, 0, false, HIT},
+    {"R", value_distance, 0, false, HIT},
+    {"log_cell_count", value_log_cell_count, 0, true, HIT},
+    {"cell_count", NULL, 0, true, HIT},
+    {"cell_val", NULL, 1, true, HIT},
+    {"leta", NULL, 2, true, HIT},
+    {"lphi", NULL, 3, true, HIT},
+    {"lx", NULL, 4, true, HIT},
+    {"ly", NULL, 5, true, HIT},
+    {"lz", NULL, 6, true, HIT},
+    {"geta", NULL, 7, true, HIT},
+    {"gphi", NULL, 8, true, HIT},
+    {"cluster_x_1", value_x, 0, false, CLUSTER_1},
+    {"cluster_y_1", value_y, 0, false, CLUSTER_1},
+    {"cluster_z_1", value_z, 0, false, CLUSTER_1},
+    {"cluster_r_1", value_r, 0, false, CLUSTER_1},
+    {"cluster_phi_1", value_phi, 0, false, CLUSTER_1},
+    {"cluster_eta_1", value_eta, 0, false, CLUSTER_1},
+    {"cluster_x_2", value_x, 0, false, CLUSTER_2},
+    {"cluster_y_2", value_y, 0, false, CLUSTER_2},
+    {"cluster_z_2", value_z, 0, false, CLUSTER_2},
+    {"cluster_r_2", value_r, 0, false, CLUSTER_2},
+    {"cluster_phi_2", value_phi, 0, false, CLUSTER_2},
+    {"cluster_eta_2", value_eta, 0, false, CLUSTER_2},
 };
 
 #define N_FEATURES ((int32_t)(sizeof table / sizeof table[0]))
@@ -121,21 +137,34 @@ struct work {
     const struct etx_feature_list *list;
 };
 
-static struct hit hit_of(const struct etx_event *event, int64_t i)
+static struct hit hit_at(const float *position, const float *cells)
 {
-    static const float no_cells[ETX_N_CELL_FEATURES];
-    const float *position = event->position + 3 * i;
     struct hit hit = {
         .x = (double)position[0],
         .y = (double)position[1],
         .z = (double)position[2],
+        .cells = cells,
     };
 
     hit.r = length(hit.x, hit.y);
-    hit.cells = event->cell_features == NULL
-                    ? no_cells
-                    : event->cell_features + i * ETX_N_CELL_FEATURES;
     return hit;
+}
+
+/* The places that are known. */
+static void describe_hit(
+    struct hit place[N_PLACES], const struct etx_event *event, int64_t i)
+{
+    static const float no_cells[ETX_N_CELL_FEATURES];
+    const float *cells = event->cell_features == NULL
+                             ? no_cells
+                             : event->cell_features + i * ETX_N_CELL_FEATURES;
+    const float *clusters = event->cluster_position;
+
+    place[HIT] = hit_at(event->position + 3 * i, cells);
+    if (clusters == NULL)
+        return;
+    place[CLUSTER_1] = hit_at(clusters + 6 * i, cells);
+    place[CLUSTER_2] = hit_at(clusters + 6 * i + 3, cells);
 }
 
 static etx_status fill_block(
@@ -147,14 +176,17 @@ static etx_status fill_block(
 
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        const struct hit hit = hit_of(event, i);
+        struct hit place[N_PLACES];
         float *row = work->out + i * list->n_features;
 
+        describe_hit(place, event, i);
         for (int32_t k = 0; k < list->n_features; k++) {
             const int32_t id = list->feature[k].id;
-            const double value = table[id].value != NULL
-                                     ? table[id].value(&hit)
-                                     : (double)hit.cells[table[id].cell_column];
+            const struct hit *hit = &place[table[id].place];
+            const double value =
+                table[id].value != NULL
+                    ? table[id].value(hit)
+                    : (double)hit->cells[table[id].cell_column];
 
             row[k] = etx_narrow(value / (double)list->feature[k].scale);
         }
@@ -176,6 +208,11 @@ static etx_status check_list(
             return etx_fail(ETX_ERR_ARGUMENT,
                 "the model needs the feature %s, but the event has no cells",
                 table[id].name);
+        if (table[id].place != HIT && event->cluster_position == NULL)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "the model needs the feature %s, but the event has no cluster "
+                "positions: call etx_event_set_cluster_positions",
+                table[id].name);
     }
     return ETX_OK;
 }
@@ -186,6 +223,11 @@ int32_t etx_hit_feature_find(const char *name)
         if (strcmp(table[id].name, name) == 0)
             return id;
     return -1;
+}
+
+bool etx_hit_feature_is_of_cluster(int32_t id)
+{
+    return table[id].place != HIT;
 }
 
 const char *etx_hit_feature_name(int32_t id)

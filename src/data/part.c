@@ -94,6 +94,21 @@ done:
     return status;
 }
 
+/* edge [to->n_edges] of from. */
+static etx_status copy_features(
+    struct etx_graph *to, const struct etx_graph *from, const int32_t *edge)
+{
+    const size_t width = (size_t)from->n_features;
+    etx_status status;
+
+    ETX_CHECK(etx_graph_alloc_features(to, from->n_features));
+    for (int64_t k = 0; to->features != NULL && k < to->n_edges; k++)
+        memcpy(to->features + (size_t)k * width,
+            from->features + (size_t)edge[k] * width, width * sizeof(float));
+done:
+    return status;
+}
+
 static etx_status build_graph(struct builder *builder)
 {
     etx_status status = ETX_OK;
@@ -105,6 +120,7 @@ static etx_status build_graph(struct builder *builder)
     builder->src = NULL;
     builder->dst = NULL;
     builder->score = NULL;
+    ETX_CHECK(copy_features(part->graph, builder->whole, part->edge));
     for (int64_t e = 0; e < part->graph->n_edges; e++)
         part->n_own_edges += etx_part_owns_edge(part, e);
 done:

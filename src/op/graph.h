@@ -38,7 +38,29 @@
     X(HELIX_PHI0, "helix_phi0")         /* direction at the beam line, rad */  \
     X(ASINH_HELIX_Z0, "asinh_helix_z0") /* asinh(z at the beam line), mm */    \
     X(HELIX_ETA, "helix_eta")           /* asinh(dz / d arc) */                \
-    X(LOG_HOUGH_VOTES, "log_hough_votes") /* log(votes), see hough_votes */
+    X(LOG_HOUGH_VOTES, "log_hough_votes") /* log(votes), see hough_votes */    \
+    ETX_OWN_EDGE_FEATURES(X)
+
+/* The columns that a caller gave to the graph. */
+#define ETX_OWN_EDGE_FEATURES(X)                                               \
+    X(OWN_0, "own_0")                                                          \
+    X(OWN_1, "own_1")                                                          \
+    X(OWN_2, "own_2")                                                          \
+    X(OWN_3, "own_3")                                                          \
+    X(OWN_4, "own_4")                                                          \
+    X(OWN_5, "own_5")                                                          \
+    X(OWN_6, "own_6")                                                          \
+    X(OWN_7, "own_7")                                                          \
+    X(OWN_8, "own_8")                                                          \
+    X(OWN_9, "own_9")                                                          \
+    X(OWN_10, "own_10")                                                        \
+    X(OWN_11, "own_11")                                                        \
+    X(OWN_12, "own_12")                                                        \
+    X(OWN_13, "own_13")                                                        \
+    X(OWN_14, "own_14")                                                        \
+    X(OWN_15, "own_15")
+
+#define ETX_N_OWN_EDGE_FEATURES (ETX_N_EDGE_FEATURES - ETX_EDGE_OWN_0)
 
 #define ETX_EDGE_FEATURE_ID(id, name) ETX_EDGE_##id,
 
@@ -84,7 +106,9 @@ struct etx_edge_features_args {
     const int32_t *dst;     /* [n_edges] */
     const float *score;     /* [n_edges] or NULL without SCORE_LOGIT */
     const float *votes;     /* [n_edges] >= 1, NULL without LOG_HOUGH_VOTES */
-    float *out;             /* [n_edges, n_features] */
+    int32_t n_own;
+    const float *own; /* [n_edges, n_own], NULL without OWN_0 .. */
+    float *out;       /* [n_edges, n_features] */
 };
 
 /* --------------------------------------------------------------- graphs -- */

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 int32_t etx_train_moves_hits(const struct etx_train_config *config)
@@ -25,14 +26,19 @@ static etx_status check_augmentation(
 
     if (!etx_train_moves_hits(config))
         return ETX_OK;
-    for (int32_t k = 0; k < list->n_features; k++)
+    for (int32_t k = 0; k < list->n_features; k++) {
+        const int32_t id = list->feature[k].id;
+        bool is_fixed = etx_hit_feature_is_of_cluster(id);
+
         for (size_t f = 0; f < sizeof fixed / sizeof fixed[0]; f++)
-            if (list->feature[k].id == etx_hit_feature_find(fixed[f]))
-                return etx_fail(ETX_ERR_FORMAT,
-                    "training config: augmentation does not move node "
-                    "feature \"%s\": switch rotate_phi, reflect_z, "
-                    "reflect_y and reflect_x off",
-                    fixed[f]);
+            is_fixed = is_fixed || id == etx_hit_feature_find(fixed[f]);
+        if (is_fixed)
+            return etx_fail(ETX_ERR_FORMAT,
+                "training config: augmentation does not move node feature "
+                "\"%s\": switch rotate_phi, reflect_z, reflect_y and reflect_x "
+                "off",
+                etx_hit_feature_name(id));
+    }
     return ETX_OK;
 }
 
@@ -74,6 +80,20 @@ static etx_status check_votes(
             "training config: a filter cannot be trained with the edge "
             "feature \"log_hough_votes\": it sees a choice of the edges, of "
             "which votes would be too few");
+    return ETX_OK;
+}
+
+/* A trainer builds its graphs itself, without columns of a caller. */
+static etx_status check_own_features(const struct etx_model_stage *stage)
+{
+    const struct etx_edge_feature_list *list = &stage->network->edge_features;
+
+    for (int32_t k = 0; k < list->n_features; k++)
+        if (list->feature[k] >= ETX_EDGE_OWN_0)
+            return etx_fail(ETX_ERR_FORMAT,
+                "training config: the graphs of a training do not have the "
+                "edge feature \"own_%d\"",
+                (int)(list->feature[k] - ETX_EDGE_OWN_0));
     return ETX_OK;
 }
 
@@ -146,6 +166,7 @@ etx_status etx_train_config_check(const struct etx_train_config *config,
     ETX_CHECK(check_augmentation(config, stage));
     ETX_CHECK(check_chunks(config, model_config));
     ETX_CHECK(check_votes(config, stage));
+    ETX_CHECK(check_own_features(stage));
     ETX_CHECK(check_memory(config, stage));
     ETX_CHECK(check_pt(config, stage));
 done:

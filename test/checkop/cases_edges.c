@@ -91,6 +91,8 @@ void checkop_edge_features(
         .dst = checkop_indices(n_edges, (int32_t)n_nodes),
         .score = checkop_uniform(n_edges, 0.0f, 1.0f),
         .votes = checkop_uniform(n_edges, 1.0f, 50.0f),
+        .n_own = ETX_N_OWN_EDGE_FEATURES,
+        .own = checkop_floats(n_edges * ETX_N_OWN_EDGE_FEATURES),
         .out = checkop_floats(n_edges * ETX_N_EDGE_FEATURES)};
     out->set_bounds = feature_bounds;
     checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);

@@ -63,7 +63,7 @@ CHECKOP_TEST(test_edge_features_extremes)
 struct known {
     float position[6];
     float score, votes;
-    double want[ETX_N_EDGE_FEATURES]; /* in the order of ETX_EDGE_FEATURES */
+    double want[ETX_EDGE_OWN_0]; /* in the order of ETX_EDGE_FEATURES */
 };
 
 static const struct known known[] = {
@@ -101,11 +101,14 @@ CHECKOP_TEST(test_edge_features_known, .rows = N_KNOWN)
     static const int32_t src[] = {0}, dst[] = {1};
     int32_t feature[ETX_N_EDGE_FEATURES];
     float scale[ETX_N_EDGE_FEATURES];
+    float own[ETX_N_OWN_EDGE_FEATURES];
 
     for (int32_t k = 0; k < ETX_N_EDGE_FEATURES; k++) {
         feature[k] = k;
         scale[k] = 2.0f;
     }
+    for (int32_t k = 0; k < ETX_N_OWN_EDGE_FEATURES; k++)
+        own[k] = 1.5f * (float)(k - 3);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         float out[ETX_N_EDGE_FEATURES];
         const struct etx_edge_features_args args = {.n_edges = 1,
@@ -117,11 +120,16 @@ CHECKOP_TEST(test_edge_features_known, .rows = N_KNOWN)
             .dst = dst,
             .score = &known[_i].score,
             .votes = &known[_i].votes,
+            .n_own = ETX_N_OWN_EDGE_FEATURES,
+            .own = own,
             .out = out};
         ck_assert_ok(
             check.implementation[i].ops.edge_features(&check.stream[0], &args));
         for (int32_t k = 0; k < ETX_N_EDGE_FEATURES; k++) {
-            const double want = known[_i].want[k] / 2.0;
+            const double want =
+                (k < ETX_EDGE_OWN_0 ? known[_i].want[k]
+                                    : (double)own[k - ETX_EDGE_OWN_0]) /
+                2.0;
             const double off = 2e-6 * (1.0 + fabs(want));
             if (!(fabs((double)out[k] - want) <= off))
                 ck_abort_msg("%s: feature %d is %.9g, not %.9g",

@@ -125,6 +125,13 @@ CALL(set_cell_features)
     return etx_event_set_cell_features(world->event, values);
 }
 
+CALL(set_cluster_positions)
+{
+    float values[6 * N_PARTICLES * 11] = {1.0f};
+
+    return etx_event_set_cluster_positions(world->event, values);
+}
+
 CALL(find_tracks)
 {
     return etx_find_tracks(&world->out.tracks, world->bench.context,
@@ -208,6 +215,11 @@ CALL(from_edges)
 CALL(set_scores)
 {
     return etx_graph_set_scores(world->graph, world->values);
+}
+
+CALL(set_edge_features)
+{
+    return etx_graph_set_edge_features(world->graph, 1, world->values);
 }
 
 CALL(to_triplets)
@@ -449,6 +461,8 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("event_set_truth", faults_make_event, set_truth, 1, 0),
     ROW("event_set_cells", faults_make_event_with_modules, set_cells, 1, 0),
     ROW("event_set_cell_features", faults_make_event, set_cell_features, 1, 0),
+    ROW("event_set_cluster_positions", faults_make_event, set_cluster_positions,
+        1, 0),
     ROW("find_tracks", NULL, find_tracks, 1, 0),
     ROW("find_tracks, 2 threads", NULL, find_tracks, 2, 0),
     ROW("find_tracks with completion", NULL, find_tracks, 1, -1),
@@ -480,6 +494,7 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("graph_build_knn, 2 threads", NULL, search, 2, 8),
     ROW("graph_from_edges", faults_make_scored, from_edges, 1, 0),
     ROW("graph_set_scores", faults_make_graph, set_scores, 1, 0),
+    ROW("graph_set_edge_features", faults_make_graph, set_edge_features, 1, 0),
     ROW("graph_to_triplets", faults_make_scored, to_triplets, 1, 0),
     ROW("graph_to_triplets, 2 threads", faults_make_scored, to_triplets, 2, 0),
     ROW("graph_score_triplets", faults_make_triplets, score_triplets, 1, 0),

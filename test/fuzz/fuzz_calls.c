@@ -324,6 +324,17 @@ CALL(set_scores)
         etx_graph_n_edges(graph) <= MAX_ITEMS ? maybe(run, run->value) : NULL);
 }
 
+CALL(set_edge_features)
+{
+    etx_graph *graph = graph_of(run);
+    const int64_t n = byte(run) % 18;
+
+    fill_values(run);
+    return etx_graph_set_edge_features(graph, n,
+        etx_graph_n_edges(graph) * n <= MAX_ITEMS ? maybe(run, run->value)
+                                                  : NULL);
+}
+
 CALL(label)
 {
     etx_label_options options;
@@ -471,8 +482,9 @@ CALL(free_object)
 static etx_status (*const calls[])(struct run *run) = {create_context,
     create_event, create_event, set_features, set_modules, set_truth, search,
     search, from_edges, from_edges, build, filter, score, to_triplets,
-    score_triplets, set_scores, label, label, find_tracks, from_labels,
-    evaluate, match, partition, create_part, embed, complete, free_object};
+    score_triplets, set_scores, set_edge_features, label, label, find_tracks,
+    from_labels, evaluate, match, partition, create_part, embed, complete,
+    free_object};
 #define N_FUNCTIONS (sizeof calls / sizeof *calls)
 
 static void free_all(struct run *run)

@@ -70,6 +70,7 @@ void test_arrays()
 
     event.set_modules(zeros, zeros, zeros);
     event.set_cell_features(std::vector<float>(36));
+    event.set_cluster_positions(std::vector<float>(24));
     event.set_features(1, std::vector<float>(4));
     const std::vector<etx_particle> particles = {{7, {}, {1, 0, 0}, 1, 4}};
     event.set_truth(std::vector<std::int64_t>{7, 7, 7, 0}, particles);
@@ -80,6 +81,10 @@ void test_arrays()
         etx::Graph::radius(context, 3, event.positions(), options);
     require(graph.n_edges() == 2 && graph.scores().empty(), "radius graph");
     graph.set_scores(std::vector<float>{0.9F, 0.8F});
+    graph.set_edge_features(3, std::vector<float>(6));
+    require(etx_graph_n_edge_features(graph.get()) == 3, "edge features");
+    require_error(ETX_ERR_ARGUMENT, "edge features has 5 values, expected 6",
+        [&] { graph.set_edge_features(3, std::vector<float>(5)); });
     const etx::Tracks tracks = etx::label(context, graph, etx::label_options());
     require(tracks.size() == 1 && tracks[0].size() == 3, "one track");
     const etx::Graph own =

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import json
+import math
 import unittest
 from typing import Any
 
@@ -18,7 +19,7 @@ from support import LIBRARY, needs
 FIRST = {
     "model": "InteractionGNN",
     "node_features": ["r", "phi", "z"],
-    "node_scales": [1000, 3.14, 1000],
+    "node_scales": [1000, 3.141592653589793, 1000],
     "hidden": 8,
     "n_graph_iters": 2,
     "nb_node_layer": 2,
@@ -32,8 +33,8 @@ FIRST = {
 SECOND = {
     "model": "InteractionGNN2",
     "node_features": ["r", "phi", "z"],
-    "node_scales": [1000, 3.14, 1000],
-    "edge_features": ["dr", "dz"],
+    "node_scales": [1000, 3.141592653589793, 1000],
+    "edge_features": ["dr", "dphi", "dz", "edge_deta", "phislope", "rphislope"],
     "hidden": 8,
     "n_graph_iters": 2,
     "n_node_net_layers": 2,
@@ -55,7 +56,7 @@ SECOND = {
 FILTER = {
     "model": "Filter",
     "node_features": ["r", "phi", "z"],
-    "node_scales": [1000, 3.14, 1000],
+    "node_scales": [1000, 3.141592653589793, 1000],
     "hidden": 16,
     "nb_layer": 3,
     "layernorm": True,
@@ -65,7 +66,7 @@ FILTER = {
 LEARNING = {
     "model": "MetricLearning",
     "node_features": ["r", "phi", "z"],
-    "node_scales": [1000, 3.14, 1000],
+    "node_scales": [1000, 3.141592653589793, 1000],
     "emb_hidden": 16,
     "nb_layer": 2,
     "emb_dim": 4,
@@ -114,10 +115,6 @@ class TestAcorn(ConvertCase):
         )
         return network
 
-    def arguments(self, settings: dict[str, Any]) -> list[str]:
-        listed = settings.get("edge_features") or []
-        return ["--edge-features", ",".join(f"{name}:1000" for name in listed)]
-
     def expect(self, network: Any) -> np.ndarray:
         import torch
 
@@ -127,13 +124,24 @@ class TestAcorn(ConvertCase):
         if network.s["model"] == "MetricLearning":
             inputs = inputs[:1]
         elif network.s["model"] == "InteractionGNN2":
-            p = self.positions.astype("f8")
-            rz = np.stack([np.hypot(p[:, 0], p[:, 1]), p[:, 2]], 1)
-            features = (rz[self.edges[1]] - rz[self.edges[0]]) / 1000
-            inputs.append(torch.from_numpy(features))
+            inputs.append(torch.from_numpy(self.edge_features()))
         with torch.no_grad():
             out = network(*inputs)
         return (out if len(inputs) == 1 else torch.sigmoid(out)).numpy()
+
+    def edge_features(self) -> np.ndarray:
+        """Those of SECOND, from hits in units of m and half turns."""
+        x, y, z = self.positions.T.astype("f8") / 1000
+        r, phi = np.hypot(x, y), np.arctan2(y, x) / np.pi
+        src, dst = self.edges
+        dr, dphi = r[dst] - r[src], phi[dst] - phi[src]
+        dphi -= 2 * np.round(dphi / 2)
+        eta = np.arcsinh(z / r)
+        with np.errstate(divide="ignore"):
+            slope = np.clip(dphi / dr, -100, 100)
+        middle = (r[src] + r[dst]) / 2
+        columns = [dr, dphi, z[dst] - z[src], eta[dst] - eta[src], slope]
+        return np.stack([*columns, middle * slope], 1)
 
     def compute(self, model: str) -> np.ndarray:
         import exatrkx
@@ -156,8 +164,7 @@ class TestAcorn(ConvertCase):
         with self.subTest(settings["model"], **changes):
             network = self.save(settings)
             family = self.FAMILIES.get(settings["model"], "interaction_network")
-            arguments = [*self.arguments(settings), "--cut", "0"]
-            self.convert_well(family, "w.ckpt", *arguments)
+            self.convert_well(family, "w.ckpt", "--cut", "0")
             expected = self.expect(network)
             found = self.compute(settings["model"])
             relative = np.abs(found - expected).max() / np.abs(expected).max()
@@ -173,7 +180,7 @@ class TestAcorn(ConvertCase):
             self.save(settings | plain.get(names[0], {}))
             self.rewrite(settings)
             family = self.FAMILIES.get(settings["model"], "interaction_network")
-            status, text = self.convert(family, "w.ckpt", *self.arguments(settings))
+            status, text = self.convert(family, "w.ckpt")
             self.assertEqual(status, 1, text)
             for name in names:
                 self.assertIn(name, text)
@@ -253,6 +260,33 @@ class TestAcorn(ConvertCase):
             SECOND,
             {"layernorm": True, "batchnorm": False, "output_batch_norm": True},
             "norms",
+        )
+
+    def features(self, changes: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        self.save(SECOND | changes)
+        status, text = self.convert("interaction_network", "w.ckpt")
+        self.assertEqual(status, 0, text)
+        _, metadata = safetensors_file.read(self.path("m.safetensors"))
+        return text, json.loads(metadata["etx.config"])["gnn"]
+
+    def test_features(self) -> None:
+        """The lists of CTD_2023, and edge features that acorn does not name."""
+        places = ["", "cluster_{}_1", "cluster_{}_2"]
+        nodes = [(p or "{}").format(c) for p in places for c in "r phi z eta".split()]
+        changes = {"node_features": nodes, "node_scales": [1000, math.pi, 1000, 1] * 3}
+        text, stage = self.features(changes)
+        self.assertIn("strip endcaps", text)
+        self.assertEqual([f["name"] for f in stage["node_features"]], nodes)
+        self.assertEqual(
+            {f["name"]: f["scale"] for f in stage["edge_features"]},
+            dict(dr=1000, dphi=math.pi, dz=1000, deta=1, phislope=1, rphislope=1),
+        )
+        text, stage = self.features({"edge_features": ["dr", "module_distance"]})
+        self.assertIn("module_distance is not computed: give it as own_1", text)
+        self.assertEqual(stage["edge_features"][1], {"name": "own_1", "scale": 1.0})
+        self.refuse(SECOND, {"node_scales": [1000, 1, 1000]}, "dphi", "divided by 1:")
+        self.refuse(
+            SECOND, {"node_scales": [1, math.pi, 1]}, "phislope", "r divided by 1:"
         )
 
     def test_filter_and_embedding(self) -> None:

@@ -135,9 +135,14 @@ class TestValues(LibraryCase):
             self.assertTrue(np.array_equal(found.labels, self.tracks.labels))
 
     def test_event(self) -> None:
-        own = exatrkx.Event.from_arrays([[1.0, 2, 3]], features=[[4.0, 5]])
+        own = exatrkx.Event.from_arrays(
+            [[1.0, 2, 3]],
+            features=[[4.0, 5]],
+            cluster_positions=[[[1.0, 2, 2], [1, 2, 4]]],
+        )
+        self.assertEqual(own.cluster_positions[0, 1].tolist(), [1, 2, 4])
         arrays = "hit_ids positions features modules weights cell_features"
-        names = [*arrays.split(), "particle_ids", "particles"]
+        names = [*arrays.split(), "cluster_positions", "particle_ids", "particles"]
         for event in (self.event, own):
             for made in self.again(event):
                 self.assertEqual(made.name, event.name)
@@ -150,12 +155,15 @@ class TestValues(LibraryCase):
         self.assertAlmostEqual(self.event.weights.sum(), 1.0, 3)
 
     def test_graph(self) -> None:
-        graph = exatrkx.Graph.from_edges(4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1])
+        graph = exatrkx.Graph.from_edges(
+            4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1], features=[[5, 0], [6, 0], [7, 1]]
+        )
+        self.assertEqual(graph.features.tolist(), [[6, 0], [7, 1], [5, 0]])
         self.assertEqual(graph.edge_index.tolist(), [[0, 1, 2], [1, 3, 3]])
         self.assertEqual(graph.edge_index.dtype, np.int64)
         for made in self.again(graph):
             self.assertEqual(made.n_nodes, 4)
-            for name in ("src", "dst", "scores", "order"):
+            for name in ("src", "dst", "scores", "order", "features"):
                 expected = getattr(graph, name)
                 self.assertTrue(np.array_equal(getattr(made, name), expected))
 

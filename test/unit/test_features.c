@@ -245,7 +245,10 @@ ETX_TEST(test_features_names)
 {
     static const char *const all[] = {"r", "phi", "z", "cos_phi", "sin_phi",
         "eta", "x", "y", "R", "log_cell_count", "cell_count", "cell_val",
-        "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
+        "leta", "lphi", "lx", "ly", "lz", "geta", "gphi", "cluster_x_1",
+        "cluster_y_1", "cluster_z_1", "cluster_r_1", "cluster_phi_1",
+        "cluster_eta_1", "cluster_x_2", "cluster_y_2", "cluster_z_2",
+        "cluster_r_2", "cluster_phi_2", "cluster_eta_2"};
 
     for (size_t k = 0; k < ROWS(all); k++) {
         const int32_t id = etx_hit_feature_find(all[k]);
@@ -256,7 +259,7 @@ ETX_TEST(test_features_names)
     ck_assert_int_eq(etx_hit_feature_find(""), -1);
     ck_assert_int_eq(etx_hit_feature_find("rr"), -1);
     ck_assert_str_eq(etx_hit_feature_name(-1), "unknown");
-    ck_assert_str_eq(etx_hit_feature_name(19), "unknown");
+    ck_assert_str_eq(etx_hit_feature_name(31), "unknown");
 }
 
 /* A list of the position features, all with scale 1. */
@@ -323,6 +326,47 @@ ETX_TEST(test_features_extreme)
     fedisableexcept(FE_ALL_EXCEPT);
 }
 
+/* Positions of clusters give what the hit's own gives. */
+ETX_TEST(test_features_clusters)
+{
+    static const char *const names[] = {"cluster_x_1", "cluster_y_1",
+        "cluster_z_1", "cluster_r_1", "cluster_phi_1", "cluster_eta_1",
+        "cluster_x_2", "cluster_y_2", "cluster_z_2", "cluster_r_2",
+        "cluster_phi_2", "cluster_eta_2", "x"};
+    static const float hits[] = {1, 1, 1, 2, 2, 2};
+    static const float clusters[] = {0, 0, 0, 0, 0, 0, 3, 4, 12, 0, -2, 0};
+    static const double expected[] = {3, 4, 12, 5, 0.9272952180016122,
+        1.6094379124341003, 0, -2, 0, 2, -1.5707963267948966, 0, 2};
+    struct etx_feature_list list = {.n_features = 13};
+    scoped_event *event = NULL;
+    float features[26], wrong[12] = {0};
+
+    for (int32_t k = 0; k < 13; k++)
+        list.feature[k] =
+            (struct etx_feature){etx_hit_feature_find(names[k]), 1.0f};
+    ck_assert_ok(etx_event_create(&event, 2, NULL, hits));
+    ck_assert_refused(etx_hit_features(features, NULL, event, &list),
+        "cluster_x_1, but the event has no cluster positions");
+    wrong[7] = NAN;
+    ck_assert_refused(
+        etx_event_set_cluster_positions(event, wrong), "positions row 1");
+    ck_assert_refused(
+        etx_event_set_cluster_positions(event, NULL), "positions is NULL");
+    ck_assert_ptr_null(etx_event_cluster_positions(event));
+    ck_assert_ok(etx_event_set_cluster_positions(event, clusters));
+    ck_assert_mem_eq(
+        etx_event_cluster_positions(event), clusters, sizeof clusters);
+    ck_assert_ok(etx_hit_features(features, NULL, event, &list));
+    for (int k = 0; k < 13; k++)
+        assert_close(features[13 + k], expected[k]);
+
+    const int32_t row = 1;
+    scoped_event *second = NULL;
+    ck_assert_ok(etx_event_select(&second, event, &row, 1));
+    ck_assert_ok(etx_hit_features(features, NULL, second, &list));
+    assert_close(features[0], 3);
+}
+
 ETX_TEST(test_features_scaled)
 {
     const float position[3] = {300, 400, -500};
@@ -354,8 +398,8 @@ ETX_TEST(test_features_own)
     list.feature[1].id = etx_hit_feature_find("log_cell_count");
     ck_assert_refused(
         etx_hit_features(features, NULL, event, &list), "log_cell_count");
-    list.feature[1].id = 19;
-    ck_assert_refused(etx_hit_features(features, NULL, event, &list), "19");
+    list.feature[1].id = 31;
+    ck_assert_refused(etx_hit_features(features, NULL, event, &list), "31");
     ck_assert_float_eq(features[0], 1.0f);
 
     ck_assert_ok(etx_event_set_features(event, 2, own));

@@ -153,6 +153,9 @@ static const struct {
          "'cut': 0.1, 'edge_features': [{'name': 'log_hough_votes', 'scale': "
          "1.0}],") "}",
         ETX_ERR_FORMAT, "log_hough_votes"},
+    {MODEL("gnn", "interaction_network", "", "r",
+         "'edge_features': [{'name': 'own_3', 'scale': 1.0}],") "}",
+        ETX_ERR_FORMAT, "own_3"},
     /* Without a device there are no products of float16. */
     {FILTER("edge_filter", "", "'arithmetic': {'products': 'fp16'}"),
         ETX_ERR_UNSUPPORTED, "arithmetic.products"},

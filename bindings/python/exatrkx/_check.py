@@ -140,8 +140,6 @@ def _compare(model: Any, stage: str, original: Original, note: Note) -> None:
     import exatrkx
 
     config = model.config[stage]
-    if config.get("edge_features"):
-        raise NotImplementedError("a network of edge features")
     rng = np.random.default_rng(1)
     x = rng.normal(size=(N_NODES, len(config["node_features"]))).astype("f4")
     event = exatrkx.Event.from_arrays(np.zeros((N_NODES, 3)), features=x)
@@ -151,16 +149,20 @@ def _compare(model: Any, stage: str, original: Original, note: Note) -> None:
         return
     pairs = rng.choice(N_NODES * (N_NODES - 1) // 2, N_EDGES, replace=False)
     edges = np.stack([end[pairs] for end in np.triu_indices(N_NODES, 1)])
-    graph = exatrkx.Graph.from_edges(N_NODES, *edges)
+    n_columns = len(config.get("edge_features", []))
+    columns = rng.normal(size=(N_EDGES, n_columns)).astype("f4")
+    given = {"features": columns} if n_columns else {}
+    graph = exatrkx.Graph.from_edges(N_NODES, *edges, **given)
     run = exatrkx.filter_graph if stage == "filter" else exatrkx.score
     found = np.zeros(len(graph), "f4")
     found[graph.order] = run(graph, model, event, exatrkx.Context(1)).scores
     if config["options"].get("order") == "target_source":
         edges = edges[::-1].copy()
     if stage == "filter" and original.n_inputs == 1:
-        out = original.run(np.concatenate([x[edges[0]], x[edges[1]]], 1))
+        rows = [x[edges[0]], x[edges[1]], columns]
+        out = original.run(np.concatenate(rows, 1))
     else:
-        out = original.run(x, edges.astype("i8"))
+        out = original.run(x, edges.astype("i8"), *given.values())
     out = out.reshape(-1)
     # Some files end with the logits, others with the scores.
     _report(found, [1.0 / (1.0 + np.exp(-out)), out], "score", note)

@@ -430,6 +430,7 @@ FUNCTIONS = {
         etx_detector,
     ]),
     "etx_event_set_cell_features": (c.c_int32, [etx_event, c.c_void_p]),
+    "etx_event_set_cluster_positions": (c.c_int32, [etx_event, c.c_void_p]),
     "etx_event_set_truth": (c.c_int32, [
         etx_event, c.c_void_p, c.c_void_p, Int64, c.c_void_p,
     ]),
@@ -440,6 +441,7 @@ FUNCTIONS = {
     "etx_event_n_particles": (c.c_int64, [etx_event]),
     "etx_event_particles": (c.c_void_p, [etx_event]),
     "etx_event_cell_features": (c.c_void_p, [etx_event]),
+    "etx_event_cluster_positions": (c.c_void_p, [etx_event]),
     "etx_event_volume_ids": (c.c_void_p, [etx_event]),
     "etx_event_layer_ids": (c.c_void_p, [etx_event]),
     "etx_event_module_ids": (c.c_void_p, [etx_event]),
@@ -539,6 +541,9 @@ FUNCTIONS = {
     "etx_graph_offsets_dev": (c.c_void_p, [etx_graph]),
     "etx_graph_scores_dev": (c.c_void_p, [etx_graph]),
     "etx_graph_set_scores": (c.c_int32, [etx_graph, c.c_void_p]),
+    "etx_graph_set_edge_features": (c.c_int32, [etx_graph, Int64, c.c_void_p]),
+    "etx_graph_n_edge_features": (c.c_int64, [etx_graph]),
+    "etx_graph_edge_features": (c.c_void_p, [etx_graph]),
     "etx_graph_free": (None, [etx_graph]),
     "etx_graph_partition": (c.c_int32, [
         c.c_void_p, etx_graph, etx_event, Int32, Int32,

@@ -72,6 +72,7 @@ class Event(_handle.Immutable):
         cells: Any = None,
         detector: Detector | None = None,
         cell_features: Any = None,
+        cluster_positions: Any = None,
         particle_ids: Any = None,
         weights: Any = None,
         particles: Any = None,
@@ -87,6 +88,9 @@ class Event(_handle.Immutable):
                        is the row of the hit; needs modules and detector
         cell_features  [n_hits, 9] instead of cells, in the order of
                        etx_event_cell_features
+        cluster_positions
+                       [n_hits, 2, 3] x, y, z in mm of the two clusters of a
+                       strip space point; of one cluster, the same twice
         particle_ids   [n_hits], 0 = noise; needs particles
         weights        [n_hits] of hits in the TrackML score; default equal;
                        need particle_ids
@@ -110,6 +114,7 @@ class Event(_handle.Immutable):
         event._set_features(features)
         event._set_modules(modules)
         event._set_cells(cells, detector, cell_features)
+        event._set_cluster_positions(cluster_positions)
         event._set_truth(particle_ids, weights, particles)
         return event
 
@@ -214,6 +219,12 @@ class Event(_handle.Immutable):
         if nine is not None:
             self._set("etx_event_set_cell_features", nine)
 
+    def _set_cluster_positions(self, positions: Any) -> None:
+        name = "cluster_positions"
+        values = optional(name, positions, np.float32, self.n_hits, 2, 3)
+        if values is not None:
+            self._set("etx_event_set_cluster_positions", values)
+
     def _set_truth(self, ids: Any, weights: Any, particles: Any) -> None:
         if (ids is None) != (particles is None):
             raise ValueError("particle_ids and particles go together")
@@ -285,6 +296,15 @@ class Event(_handle.Immutable):
         return self._view("etx_event_cell_features", shape, np.float32)
 
     @property
+    def cluster_positions(self) -> NDArray[np.float32] | None:
+        """[n_hits, 2, 3] float32 x, y, z in mm, a view; None where they are
+        not known."""
+        if not self._get("etx_event_cluster_positions"):
+            return None
+        shape = (self.n_hits, 2, 3)
+        return self._view("etx_event_cluster_positions", shape, np.float32)
+
+    @property
     def modules(self) -> NDArray[np.int32] | None:
         """[3, n_hits] volume, layer and module, a new array; None where they
         are not known."""
@@ -342,11 +362,11 @@ class Event(_handle.Immutable):
         return pandas.DataFrame(columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = "positions hit_ids features modules cell_features particle_ids"
-        arrays = {
-            name: getattr(self, name)
-            for name in (*names.split(), "weights", "particles")
-        }
+        names = (
+            "positions hit_ids features modules cell_features "
+            "cluster_positions particle_ids weights particles"
+        )
+        arrays = {name: getattr(self, name) for name in names.split()}
         return Event._of_arrays, (self.name, arrays)
 
     @classmethod

@@ -413,7 +413,8 @@ def _second_steps(source: Source, widths: _Widths) -> dict[str, Any]:
     if widths.node_encoder == 12:
         source.note(
             "acorn copies the first 4 of 12 node features over the others for "
-            "hits of the strip endcaps: give the library features made so"
+            "hits of the strip endcaps: give these hits their own position as "
+            "that of both clusters"
         )
     return {
         "edge_update": "first",

@@ -16,7 +16,7 @@ from ._arrays import address, array, optional
 from ._context import Context, choose, context_or_default
 from ._device_array import CUDA, DeviceArray
 from ._event import Event
-from ._library import defaults, library, problem
+from ._library import call, defaults, library, problem
 
 ORIENTATIONS = {
     "index": _declarations.ETX_ORIENT_INDEX,
@@ -38,12 +38,20 @@ class Graph(_handle.Immutable):
 
     @classmethod
     def from_edges(
-        cls, n_nodes: int, src: Any, dst: Any, scores: Any = None
+        cls,
+        n_nodes: int,
+        src: Any,
+        dst: Any,
+        scores: Any = None,
+        *,
+        features: Any = None,
     ) -> Graph:
         """Your own edges: src, dst [n_edges] rows in 0 .. n_nodes - 1.
 
-        scores [n_edges] in [0, 1] or None. Copied and sorted; `order` says
-        how. Raises ArgumentError or LimitError.
+        scores [n_edges] in [0, 1] or None; features [n_edges, k], at most 16
+        columns, are the edge features own_0, own_1, ... of a model. All are
+        copied and sorted; `order` says how. Raises ArgumentError or
+        LimitError.
         """
         first = array("src", src, np.int32, -1)
         second = array("dst", dst, np.int32, len(first))
@@ -62,7 +70,19 @@ class Graph(_handle.Immutable):
             )
         )
         graph.order = order
+        columns = optional("features", features, np.float32, len(first), -1)
+        if columns is not None:
+            graph._set_features(columns[order])
         return graph
+
+    def _set_features(self, columns: NDArray[np.float32]) -> None:
+        """In the order of the graph."""
+        call(
+            "etx_graph_set_edge_features",
+            self._pointer,
+            columns.shape[1],
+            address(np.ascontiguousarray(columns)),
+        )
 
     @classmethod
     def radius(
@@ -198,6 +218,15 @@ class Graph(_handle.Immutable):
         return self._view("etx_graph_scores", (self.n_edges,), np.float32)
 
     @property
+    def features(self) -> NDArray[np.float32] | None:
+        """[n_edges, k] float32 as from_edges was given them, in the order of
+        the graph, a view; None without."""
+        shape = (self.n_edges, self._get("etx_graph_n_edge_features"))
+        if shape[1] == 0:
+            return None
+        return self._view("etx_graph_edge_features", shape, np.float32)
+
+    @property
     def device_index(self) -> int | None:
         """The GPU that has the arrays too; None: the host alone."""
         index = self._get("etx_graph_device_index")
@@ -237,15 +266,22 @@ class Graph(_handle.Immutable):
         return DeviceArray(pointer, where, (n,), dtype, device)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arrays = (self.n_nodes, self.src, self.dst, self.scores, self.order)
-        return Graph._of_arrays, arrays
+        ends = (self.n_nodes, self.src, self.dst)
+        values = (self.scores, self.order, self.features)
+        return Graph._of_arrays, ends + values
 
     @classmethod
     def _of_arrays(
-        cls, n_nodes: int, src: Any, dst: Any, scores: Any, order: Any
+        cls,
+        n_nodes: int,
+        src: Any,
+        dst: Any,
+        scores: Any,
+        order: Any,
+        features: Any,
     ) -> Graph:
         """A graph as it was pickled: sorted, with the order it had."""
-        graph = cls.from_edges(n_nodes, src, dst, scores)
+        graph = cls.from_edges(n_nodes, src, dst, scores, features=features)
         graph.order = order
         return graph
 

@@ -145,9 +145,9 @@ def score_triplets(
 
 
 def copy_of(graph: Graph, context: Context) -> Graph:
-    """The same edges and scores, to be scored in a context."""
-    made = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, graph.scores)
-    made.order = graph.order
+    """The same edges, scores and features, to be scored in a context."""
+    make, arrays = graph.__reduce__()
+    made: Graph = make(*arrays)
     made._open = context._owned(made._pointer)
     return made
 

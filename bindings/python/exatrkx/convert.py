@@ -79,6 +79,52 @@ def choose_node_features(
     return features
 
 
+def choose_edge_features(given: str, n_features: int, source: Source) -> Features:
+    """--edge-features, or acorn's list."""
+    listed = source.hparams.get("edge_features")
+    if given or not n_features or not listed:
+        features = parse_features(given)
+    else:
+        features = acorn_edge_features([str(name) for name in listed], source)
+    if len(features) != n_features:
+        raise ConvertError(f"the network reads {n_features} --edge-features")
+    return features
+
+
+def acorn_edge_features(names: list[str], source: Source) -> Features:
+    """acorn computes edge features of scaled nodes; those that it does not
+    name are the host's own."""
+    hparams = source.hparams
+    nodes = [str(n).removeprefix("hit_") for n in hparams.get("node_features") or []]
+    scales = dict(zip(nodes, hparams.get("node_scales") or [], strict=False))
+    r, phi, z, eta = (float(scales.get(n, 1.0)) for n in ("r", "phi", "z", "eta"))
+    known = {
+        "dr": r,
+        "dphi": phi,
+        "dz": z,
+        "deta": eta,
+        "phislope": phi / math.pi,
+        "rphislope": phi / math.pi,
+    }
+    features = []
+    for column, name in enumerate(n.removeprefix("edge_") for n in names):
+        if "phi" in name and name in known and abs(phi - math.pi) > 0.01:
+            raise ConvertError(
+                f"edge_features: {name} with phi divided by {phi:g}: acorn wraps "
+                "angles at 1, which is right for a node_scale of pi only"
+            )
+        if name.endswith("phislope") and name in known and r != 1000.0:
+            raise ConvertError(
+                f"edge_features: {name} with r divided by {r:g}: the library's is "
+                "of r in m, with a node_scale of 1000"
+            )
+        if name not in known:
+            source.note(f"edge feature {name} is not computed: give it as own_{column}")
+        chosen = name if name in known else f"own_{column}"
+        features.append({"name": chosen, "scale": known.get(name, 1.0)})
+    return features
+
+
 def make_stage(
     options: argparse.Namespace, converted: Converted, source: Source
 ) -> dict[str, Any]:
@@ -92,11 +138,9 @@ def make_stage(
         ),
     }
     if options.family != "mlp":
-        stage["edge_features"] = parse_features(options.edge_features)
-        if len(stage["edge_features"]) != converted.n_edge_features:
-            raise ConvertError(
-                f"the network reads {converted.n_edge_features} --edge-features"
-            )
+        stage["edge_features"] = choose_edge_features(
+            options.edge_features, converted.n_edge_features, source
+        )
     else:
         graph = dict(options.graph)
         if "radius" not in graph:
@@ -144,9 +188,14 @@ def convert(options: argparse.Namespace) -> None:
 def dump_alone(
     name: str, stage: dict[str, Any], tensors: safetensors_file.Tensors
 ) -> bytes:
-    """A model file of one stage; a filter keeps all edges."""
+    """A model file of one stage, of edge features of the caller; a filter
+    keeps all edges."""
     if name == "filter":
         stage = stage | {"cut": 0.0}
+    if stage.get("edge_features"):
+        n = len(stage["edge_features"])
+        own: Features = [{"name": f"own_{k}", "scale": 1.0} for k in range(n)]
+        stage = stage | {"edge_features": own}
     alone = {t: value for t, value in tensors.items() if t.startswith(name + ".")}
     return safetensors_file.dump(
         alone, {CONFIG: json.dumps({"schema": 1, name: stage})}

@@ -27,6 +27,7 @@ struct etx_edge {
     double dphi;
     double score, votes;
     const float *src, *dst; /* [3] positions */
+    const float *own;       /* [n_own], finite, or NULL */
 };
 
 /* The product of two floats is exact in float64, so this rounds the same with
@@ -62,6 +63,7 @@ ETX_HOST_DEVICE struct etx_edge etx_edge_at(
     edge.dphi = atan2(etx_transverse_cross(s, d), etx_transverse_dot(s, d));
     edge.score = args->score ? (double)args->score[e] : 0.5;
     edge.votes = args->votes ? (double)args->votes[e] : 1.0;
+    edge.own = args->own ? args->own + e * args->n_own : NULL;
     return edge;
 }
 
@@ -97,6 +99,8 @@ ETX_HOST_DEVICE double etx_helix_feature(
         return asinh(helix.z0);
     return asinh(helix.cot_theta);
 }
+
+#define ETX_EDGE_CASE(id, name) case ETX_EDGE_##id:
 
 /* Before scaling. */
 ETX_HOST_DEVICE double etx_edge_feature_of(
@@ -136,6 +140,8 @@ ETX_HOST_DEVICE double etx_edge_feature_of(
         return etx_helix_feature(edge, feature);
     case ETX_EDGE_LOG_HOUGH_VOTES:
         return log(edge->votes);
+        ETX_OWN_EDGE_FEATURES(ETX_EDGE_CASE)
+        return (double)edge->own[feature - ETX_EDGE_OWN_0];
     case ETX_N_EDGE_FEATURES:
         break;
     }

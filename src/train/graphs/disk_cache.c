@@ -45,6 +45,9 @@ static struct etx_graph_key key_of(
     if (event->cell_features != NULL)
         hash = etx_hash_bytes(hash, event->cell_features,
             n * ETX_N_CELL_FEATURES * sizeof(float));
+    if (event->cluster_position != NULL)
+        hash = etx_hash_bytes(
+            hash, event->cluster_position, 6 * n * sizeof(float));
     if (event->features != NULL)
         hash = etx_hash_bytes(hash, event->features,
             n * (size_t)event->n_features * sizeof(float));

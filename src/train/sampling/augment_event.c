@@ -79,6 +79,8 @@ static etx_status copy_hits(struct etx_event *out,
         keep_rows(&out->module_id, event->module_id, row, n, sizeof(int32_t)));
     ETX_CHECK(keep_rows(&out->cell_features, event->cell_features, row, n,
         ETX_N_CELL_FEATURES * sizeof(float)));
+    ETX_CHECK(keep_rows(&out->cluster_position, event->cluster_position, row, n,
+        6 * sizeof(float)));
     ETX_CHECK(keep_rows(
         &out->features, event->features, row, n, n_features * sizeof(float)));
     ETX_CHECK(keep_rows(

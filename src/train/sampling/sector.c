@@ -123,6 +123,8 @@ static etx_status make_features(struct etx_sector *sector,
 
     ETX_CHECK(gather_rows(&transformed.cell_features, arena, sector,
         event->cell_features, ETX_N_CELL_FEATURES));
+    ETX_CHECK(gather_rows(&transformed.cluster_position, arena, sector,
+        event->cluster_position, 6));
     ETX_CHECK(gather_rows(&transformed.features, arena, sector, event->features,
         event->n_features));
     ETX_CHECK(etx_arena_alloc(&sector->features, arena,

@@ -80,6 +80,7 @@ static void run_reference(float *out, const struct etx_edge_features_args *args,
     some.dst += first;
     some.score = args->score != NULL ? args->score + first : NULL;
     some.votes = args->votes != NULL ? args->votes + first : NULL;
+    some.own = args->own != NULL ? args->own + first * args->n_own : NULL;
     some.out = out;
     (void)etx_ref_edge_features(NULL, &some);
 }
