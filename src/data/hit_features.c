@@ -84,7 +84,7 @@ static double value_log_cell_count(const struct hit *hit)
 }
 
 /* Which position a coordinate is of. */
-enum place { HIT, CLUSTER_1, CLUSTER_2, N_PLACES };
+enum position { HIT, CLUSTER_1, CLUSTER_2, N_POSITIONS };
 
 /* In the order of their ids. Without a function, the value is the cell
  * feature cell_column. */
@@ -93,7 +93,7 @@ static const struct {
     double (*value)(const struct hit *hit);
     int32_t cell_column;
     bool needs_cells;
-    enum place place;
+    enum position position;
 } table[] = {
     {"r", value_r, 0, false, HIT},
     {"phi", value_phi, 0, false, HIT},
@@ -150,9 +150,9 @@ static struct hit hit_at(const float *position, const float *cells)
     return hit;
 }
 
-/* The places that are known. */
+/* The positions that are known. */
 static void describe_hit(
-    struct hit place[N_PLACES], const struct etx_event *event, int64_t i)
+    struct hit at[N_POSITIONS], const struct etx_event *event, int64_t i)
 {
     static const float no_cells[ETX_N_CELL_FEATURES];
     const float *cells = event->cell_features == NULL
@@ -160,11 +160,11 @@ static void describe_hit(
                              : event->cell_features + i * ETX_N_CELL_FEATURES;
     const float *clusters = event->cluster_position;
 
-    place[HIT] = hit_at(event->position + 3 * i, cells);
+    at[HIT] = hit_at(event->position + 3 * i, cells);
     if (clusters == NULL)
         return;
-    place[CLUSTER_1] = hit_at(clusters + 6 * i, cells);
-    place[CLUSTER_2] = hit_at(clusters + 6 * i + 3, cells);
+    at[CLUSTER_1] = hit_at(clusters + 6 * i, cells);
+    at[CLUSTER_2] = hit_at(clusters + 6 * i + 3, cells);
 }
 
 static etx_status fill_block(
@@ -176,13 +176,13 @@ static etx_status fill_block(
 
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        struct hit place[N_PLACES];
+        struct hit at[N_POSITIONS];
         float *row = work->out + i * list->n_features;
 
-        describe_hit(place, event, i);
+        describe_hit(at, event, i);
         for (int32_t k = 0; k < list->n_features; k++) {
             const int32_t id = list->feature[k].id;
-            const struct hit *hit = &place[table[id].place];
+            const struct hit *hit = &at[table[id].position];
             const double value =
                 table[id].value != NULL
                     ? table[id].value(hit)
@@ -208,7 +208,7 @@ static etx_status check_list(
             return etx_fail(ETX_ERR_ARGUMENT,
                 "the model needs the feature %s, but the event has no cells",
                 table[id].name);
-        if (table[id].place != HIT && event->cluster_position == NULL)
+        if (table[id].position != HIT && event->cluster_position == NULL)
             return etx_fail(ETX_ERR_ARGUMENT,
                 "the model needs the feature %s, but the event has no cluster "
                 "positions: call etx_event_set_cluster_positions",
@@ -227,7 +227,7 @@ int32_t etx_hit_feature_find(const char *name)
 
 bool etx_hit_feature_is_of_cluster(int32_t id)
 {
-    return table[id].place != HIT;
+    return table[id].position != HIT;
 }
 
 const char *etx_hit_feature_name(int32_t id)

@@ -130,7 +130,7 @@ class TestAcorn(ConvertCase):
         return (out if len(inputs) == 1 else torch.sigmoid(out)).numpy()
 
     def edge_features(self) -> np.ndarray:
-        """Those of SECOND, from hits in units of m and half turns."""
+        """The features of SECOND, from hits in units of m and half turns."""
         x, y, z = self.positions.T.astype("f8") / 1000
         r, phi = np.hypot(x, y), np.arctan2(y, x) / np.pi
         src, dst = self.edges
@@ -271,8 +271,8 @@ class TestAcorn(ConvertCase):
 
     def test_features(self) -> None:
         """The lists of CTD_2023, and edge features that acorn does not name."""
-        places = ["", "cluster_{}_1", "cluster_{}_2"]
-        nodes = [(p or "{}").format(c) for p in places for c in "r phi z eta".split()]
+        positions = ["", "cluster_{}_1", "cluster_{}_2"]
+        nodes = [(p or "{}").format(c) for p in positions for c in "r phi z eta".split()]
         changes = {"node_features": nodes, "node_scales": [1000, math.pi, 1000, 1] * 3}
         text, stage = self.features(changes)
         self.assertIn("strip endcaps", text)

@@ -109,7 +109,7 @@ ETX_TEST(test_own_edge_features_pass_the_filter)
     }
 }
 
-/* A partition has those of its edges. */
+/* A partition has the features of its edges. */
 ETX_TEST(test_own_edge_features_of_parts)
 {
     scoped_job job = make_job();
