@@ -36,6 +36,39 @@ static float from_half(uint16_t bits)
     return value;
 }
 
+/* Bytes have a scale per row, so they are a matrix. */
+IO_TEST(test_io_bytes_refused)
+{
+    static const signed char bytes[4] = {1, 2, 3, 4};
+    static const float scales[2] = {1.0f, 1.0f};
+    struct etx_tensor tensor = {.name = "w",
+        .type = ETX_TENSOR_I8,
+        .n_dims = 1,
+        .dim = {4},
+        .n_values = 4,
+        .data = bytes};
+    struct etx_tensor scale = etx_tensor_vector("s", ETX_TENSOR_F32, 2, scales);
+    float values[4] = {7.0f};
+
+    ck_assert_fails(etx_tensor_floats(values, &tensor, &scale), ETX_ERR_FORMAT,
+        "tensor w: dtype I8 with 1 dimensions, expected 2");
+    tensor.n_dims = 2;
+    tensor.dim[0] = 2;
+    tensor.dim[1] = 2;
+    ck_assert_status(etx_tensor_floats(values, &tensor, NULL), ETX_ERR_FORMAT);
+    scale.dim[0] = 1;
+    ck_assert_status(
+        etx_tensor_floats(values, &tensor, &scale), ETX_ERR_FORMAT);
+    scale.dim[0] = 2;
+    scale.type = ETX_TENSOR_F16;
+    ck_assert_status(
+        etx_tensor_floats(values, &tensor, &scale), ETX_ERR_FORMAT);
+    ck_assert(values[0] == 7.0f);
+    scale.type = ETX_TENSOR_F32;
+    ck_assert_ok(etx_tensor_floats(values, &tensor, &scale));
+    ck_assert(values[3] == 4.0f);
+}
+
 /* Values of IEEE 754-2019, binary16. */
 IO_TEST(test_io_halves_known)
 {

@@ -1,0 +1,167 @@
+/* test_io_tables.c -- model files whose tables (completion, first pass) are not
+ * what they must be.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io_models.h"
+
+#include "io/safetensors.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MODEL       "examples/models/default.safetensors"
+#define MAX_TENSORS 256
+#define LAYERS      "completion.layers"
+#define STEPS       "completion.steps"
+#define WINDOWS     "completion.windows"
+#define FIELD       "completion.field"
+#define SEEDS       "first_pass.seeds"
+#define NEAR        "first_pass.windows"
+#define BEAM        "first_pass.beam"
+
+/* What is wrong with a tensor, and how far from its first value. */
+enum wrong {
+    MISSING,
+    TYPE,
+    COLUMNS,
+    DIMENSIONS,
+    ROWS_LESS,
+    NONE_LEFT,
+    INTEGER,
+    REAL
+};
+
+static const struct {
+    const char *tensor;
+    enum wrong wrong;
+    int64_t at;
+    double value;
+    const char *piece;
+} tables[] = {
+    {LAYERS, MISSING, 0, 0, "there is no tensor " LAYERS},
+    {STEPS, MISSING, 0, 0, "there is no tensor " STEPS},
+    {FIELD, MISSING, 0, 0, "there is no tensor " FIELD},
+    {BEAM, MISSING, 0, 0, "there is no tensor " BEAM},
+    {LAYERS, TYPE, 0, 0, LAYERS " is not a matrix of 3 columns of I64"},
+    {WINDOWS, TYPE, 0, 0, WINDOWS " is not a matrix of"},
+    {STEPS, COLUMNS, 0, 0, STEPS " is not a matrix of 3 columns of I64"},
+    {SEEDS, COLUMNS, 0, 0, SEEDS " is not a matrix of 3 columns of I64"},
+    {FIELD, DIMENSIONS, 0, 0, FIELD " is not a matrix of 24 columns of F32"},
+    {WINDOWS, ROWS_LESS, 0, 0, "rows, expected n, n and 1"},
+    {FIELD, NONE_LEFT, 0, 0, "and 0 rows, expected n, n and 1"},
+    {NEAR, ROWS_LESS, 0, 0, "rows, expected n, n and 1"},
+    {BEAM, NONE_LEFT, 0, 0, "and 0 rows, expected n, n and 1"},
+    {LAYERS, NONE_LEFT, 0, 0, "completion: 0 layers, expected 1 to 64"},
+    {LAYERS, INTEGER, 0, -1, "completion: layer 0 is (-1, "},
+    {LAYERS, INTEGER, 0, 2147483648.0, "completion: layer 0 is (2147483648, "},
+    {LAYERS, INTEGER, 4, -1, "completion: layer 1 is ("},
+    {LAYERS, INTEGER, 4, 2147483648.0, "completion: layer 1 is ("},
+    {LAYERS, INTEGER, 2, 2, ", 2), expected ids from 0 on and 0 or 1"},
+    {LAYERS, INTEGER, 2, -1, ", -1), expected ids from 0 on and 0 or 1"},
+    {STEPS, INTEGER, 0, -1, "completion: step 0 is (-1, "},
+    {STEPS, INTEGER, 1, -1, "completion: step 0 is (0, -1, "},
+    {STEPS, INTEGER, 1, 1e6, "completion: step 0 is (0, 1000000, "},
+    {STEPS, INTEGER, 2, -1, ", -1), expected a direction and two of"},
+    {STEPS, INTEGER, 2, 64, ", 64), expected a direction and two of"},
+    {STEPS, INTEGER, 3, 2, "completion: step "},
+    {WINDOWS, REAL, 0, -1.0, "completion: window 0 is (-1, "},
+    {WINDOWS, REAL, 1, -1.0, ", -1) mm, expected both 0 or both in 0 to 1e6"},
+    {WINDOWS, REAL, 0, 1.1e6, "completion: window 0 is (1100000, "},
+    {WINDOWS, REAL, 1, NAN, "completion: window 0 is ("},
+    {FIELD, REAL, 0, 1001.0, "completion: field 0 is 1001 T"},
+    {FIELD, REAL, 23, -1001.0, "completion: field 23 is -1001 T"},
+    {FIELD, REAL, 5, NAN, "completion: field 5 is nan T"},
+    {SEEDS, INTEGER, 0, -1, "first pass: seed 0 is (-1, "},
+    {SEEDS, INTEGER, 1, 64, ", 64, "},
+    {SEEDS, INTEGER, 2, 64, ", 64), expected three of"},
+    {SEEDS, INTEGER, 3, 0, "first pass: seed "},
+    {NEAR, REAL, 0, -1.0, "first pass: window 0 is (-1, "},
+    {NEAR, REAL, 1, 1.1e6, "first pass: window 0 is ("},
+    {NEAR, REAL, 2, NAN, "first pass: window 1 is (nan, "},
+    {BEAM, REAL, 0, -1.1e6, "first pass: the beam is at -1100000"},
+    {BEAM, REAL, 0, 1.1e6, "first pass: the beam is at 1100000"},
+    {BEAM, REAL, 1, -1.0, "within -1 mm"},
+    {BEAM, REAL, 1, NAN, "within nan mm"},
+};
+
+/* The values of a tensor with one of them changed. */
+static void *changed_values(
+    const struct etx_tensor *tensor, int64_t at, double value)
+{
+    const size_t size =
+        tensor->type == ETX_TENSOR_I64 ? sizeof(int64_t) : sizeof(float);
+    char *values = etx_test_alloc(tensor->n_values, size);
+    const int64_t integer = (int64_t)(isfinite(value) ? value : 0.0);
+    const float real = (float)value;
+
+    ck_assert_int_lt(at, tensor->n_values);
+    memcpy(values, tensor->data, (size_t)tensor->n_values * size);
+    memcpy(values + (size_t)at * size,
+        tensor->type == ETX_TENSOR_I64 ? (const void *)&integer : &real, size);
+    return values;
+}
+
+/* Rows: one less, or none. */
+static void cut(struct etx_tensor *tensor, int64_t n_rows)
+{
+    tensor->dim[0] = n_rows;
+    tensor->n_values = n_rows * tensor->dim[1];
+}
+
+static void *change(struct etx_tensor *tensor, int32_t row)
+{
+    switch (tables[row].wrong) {
+    case MISSING:
+        strcpy(tensor->name, "completion.other");
+        break;
+    case TYPE:
+        tensor->type =
+            tensor->type == ETX_TENSOR_I64 ? ETX_TENSOR_F32 : ETX_TENSOR_I64;
+        tensor->n_values = 0;
+        tensor->dim[0] = 0;
+        break;
+    case COLUMNS:
+        tensor->dim[1]--;
+        tensor->n_values = tensor->dim[0] * tensor->dim[1];
+        break;
+    case DIMENSIONS:
+        tensor->n_dims = 3;
+        tensor->dim[2] = 1;
+        break;
+    case ROWS_LESS:
+        cut(tensor, tensor->dim[0] - 1);
+        break;
+    case NONE_LEFT:
+        cut(tensor, 0);
+        break;
+    case INTEGER:
+    case REAL:
+        tensor->data =
+            changed_values(tensor, tables[row].at, tables[row].value);
+        return (void *)(uintptr_t)tensor->data;
+    }
+    return NULL;
+}
+
+IO_TEST(test_io_tables_refused, .rows = ROWS(tables))
+{
+    static struct etx_tensor tensors[MAX_TENSORS];
+    scoped_tensor_file *file = NULL;
+    struct etx_bytes bytes;
+    scoped void *values = NULL;
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_tensor_file_read(&bytes, MODEL));
+    ck_assert_ok(etx_tensor_file_parse(&file, bytes.data, bytes.size));
+    ck_assert_int_lt(file->n_tensors, MAX_TENSORS);
+    memcpy(tensors, file->tensor, (size_t)file->n_tensors * sizeof tensors[0]);
+    for (int64_t t = 0; t < file->n_tensors; t++)
+        if (strcmp(tensors[t].name, tables[_i].tensor) == 0)
+            values = change(&tensors[t], _i);
+    ck_assert_ok(etx_tensor_file_write(
+        io_path("m"), file->n_tensors, tensors, file->metadata));
+    ck_assert_fails(
+        etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT, tables[_i].piece);
+    ck_assert_ptr_null(model);
+    etx_bytes_release(&bytes);
+}
