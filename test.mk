@@ -219,9 +219,9 @@ check-schedule: deps
 	        $(SCHEDULE_SUITES:%=suite:%) || exit 1; \
 	done
 coverage: deps
-	$(call instrument,coverage,--coverage -fprofile-update=atomic,exatrkx-tests)
+	$(call instrument,coverage,--coverage -fprofile-update=atomic,exatrkx-tests faults-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/coverage build/coverage/lib \
-	    $(or $(ITEMS),suites)
+	    $(or $(ITEMS),suites faults)
 	@gcovr --root . --filter src/ build/coverage
 	@gcovr --root . --filter src/ --branches build/coverage | tail -n 3
 fuzz check-fuzz:
@@ -237,7 +237,8 @@ check-sample:
 check-all:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
-	    check-kill check-hosts check-reproducible asan tsan coverage check-fuzz
+	    check-kill check-soak check-hosts check-reproducible asan tsan \
+	    check-schedule coverage check-fuzz
 
 # --------------------------------------------------------------------- GPU --
 

@@ -196,6 +196,35 @@ ETX_TEST(test_json_no_memory)
     ck_assert_int_gt(etx_test_out_of_memory(parse_and_write, text), 8);
 }
 
+/* Texts, a copy of them, and members that are set. */
+static etx_status make_texts(void *argument)
+{
+    static const char *const pair[][2] = {{"a", "x"}, {"b", "y"}};
+    static const int64_t list[] = {1, 2};
+    scoped_json *json = NULL;
+    scoped_json *copy = NULL;
+    struct etx_json *inner = NULL;
+    etx_status status = etx_json_create_texts(&json, pair, 2);
+
+    (void)argument;
+    if (status == ETX_OK)
+        status = etx_json_copy(&copy, json);
+    for (int k = 0; k < 300 && status == ETX_OK; k++)
+        status = etx_json_set_object(&inner, copy, etx_test_json("ccccc"));
+    if (status == ETX_OK)
+        status = etx_json_set_integers(copy, "d", list, 2);
+    if (status == ETX_OK)
+        status = etx_json_set_copy(inner, "e", json);
+    if (status == ETX_OK)
+        ck_assert_ptr_nonnull(etx_json_get(etx_json_get(inner, "e"), "b"));
+    return status;
+}
+
+ETX_TEST(test_json_texts_no_memory)
+{
+    ck_assert_int_gt(etx_test_out_of_memory(make_texts, NULL), 3);
+}
+
 /* With a decimal comma numbers are the same. */
 static void expect_same_numbers(void *argument)
 {
