@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import unittest
 from unittest import mock
 
-from support import BUILD, LIBRARY, needs
+from support import BUILD, LIBRARY, ROOT, needs
 
 HITS = 600
 FEW_HITS = 150
@@ -107,3 +108,26 @@ class Peers(unittest.TestCase):
                     self.assertTrue(row.agrees, row.note)
         self.assertIn("gnn64", device.table(rows))
         self.assertGreater(rows[0].record()["median_s"], 0.0)
+
+
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+class Trackers(unittest.TestCase):
+    def test_trackers(self) -> None:
+        """Those at hand find tracks, and the row says how good they are."""
+        from peers.trackers import STAGE
+
+        with mock.patch.dict(
+            os.environ, {"PEERS_EVENTS": str(ROOT / "examples/data/event000000001")}
+        ):
+            inputs = STAGE.make(HITS)
+        for one in STAGE.implementations:
+            with self.subTest(implementation=one.name):
+                try:
+                    run = one.prepare(inputs, N_THREADS)
+                except (ImportError, RuntimeError) as error:
+                    self.skipTest(str(error))
+                labels = run.result(run.call())
+                text = STAGE.describe(inputs, labels)
+                rates = [float(rate) for rate in re.findall(r"[01]\.\d{4}", text)]
+                self.assertEqual(len(rates), 4, text)
+                self.assertGreater(min(rates[0], rates[1], rates[3]), 0.8, text)

@@ -12,6 +12,7 @@ from . import (
     graph_network,
     linear,
     radius_graph,
+    trackers,
     training,
     triplets,
     whole_event,
@@ -30,5 +31,6 @@ STAGES: dict[str, Stage] = {
         *linear.STAGES,
         *training.STAGES,
         whole_event.STAGE,
+        trackers.STAGE,
     )
 }

@@ -179,12 +179,14 @@ def measure_stage(
                 tell(f"{label(row)}: {error}")
                 workers.pop(chosen.name).end()
                 continue
+            compare = chosen.compare or stage.compare
             if reference is None:
                 reference, n_items = result, stage.n_items(inputs, result)
-            else:
-                compare = chosen.compare or stage.compare
+            elif compare:
                 agreement: Agreement = compare(inputs, reference, result)
                 row.agrees, row.note = agreement.agrees, agreement.text
+            if stage.describe:
+                row.note = stage.describe(inputs, result)
             row.n_items, row.gflop = n_items, gflop
         long = {row.implementation for row in rows if row.seconds}
         for k in range(rounds):

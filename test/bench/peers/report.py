@@ -61,7 +61,9 @@ def best_peer(rows: list[Row], time: str = "median") -> Row | None:
     peers = [
         row
         for row in rows
-        if row.seconds and row.implementation != OURS and row.agrees is not False
+        if row.seconds
+        and not row.implementation.startswith(OURS)
+        and row.agrees is not False
     ]
     return min(peers, key=attrgetter(time), default=None)
 
@@ -144,7 +146,9 @@ def stage_lines(
 ) -> Iterator[str]:
     stage = STAGES[name]
     n_items = max(row.n_items for row in rows)
-    sizes = f"{hits} hits" + (f", {n_items} {stage.item}s" * (stage.item != "hit"))
+    sizes = f"{hits} hits, {n_items} {stage.item}s"
+    if stage.item == "hit":
+        sizes = f"{n_items} hits"
     gflop = next((row.gflop for row in rows if row.gflop), None)
     work = f", {gflop:.0f} GFLOP" if gflop else ""
     yield f"{name}: {stage.title}; {sizes}{work}"
@@ -168,6 +172,8 @@ def row_line(row: Row, limits: dict[str, float]) -> str:
         share = f"{row.gflop / row.median / limits['peak_gflops']:.0%}"
     verdict = {None: "the reference", True: "agrees", False: "DIFFERS"}[row.agrees]
     note = f"{verdict}: {row.note}" if row.note else verdict
+    if row.agrees is None and row.note:
+        note = row.note
     if row.share < 1:
         note += f"; measured on {row.share:.0%} and scaled"
     each = row.median / row.n_items * 1e9

@@ -20,14 +20,20 @@ def unchanged(value: Any) -> Any:
     return value
 
 
+def no_time() -> tuple[float, float]:
+    return (0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Run:
-    """A prepared implementation: call is timed; result converts what call
-    returned to the form that is compared; facts are further results."""
+    """A prepared implementation: call is timed, less the wall and CPU seconds of
+    idle; result converts what call returned to the form that is compared; facts
+    are further results."""
 
     call: Callable[[], Any]
     result: Callable[[Any], np.ndarray] = unchanged
     facts: Callable[[], dict[str, Any]] = dict
+    idle: Callable[[], tuple[float, float]] = no_time
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,16 @@ class Implementation:
 @dataclass(frozen=True)
 class Stage:
     """A stage, its inputs and its implementations; the results of the others
-    are compared with that of the first."""
+    are compared with that of the first, or each is described."""
 
     name: str
     title: str
     item: str  # what is counted: hits, edges, pairs
     make: Callable[[int], Inputs]  # from a number of hits
     implementations: tuple[Implementation, ...]
-    compare: Compare
     n_items: Callable[[Inputs, np.ndarray], int]  # of the inputs and the result
+    compare: Compare | None = None
+    describe: Callable[[Inputs, np.ndarray], str] | None = None
     flops: Callable[[Inputs], float] | None = None  # of the network as written
 
 

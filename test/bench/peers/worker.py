@@ -64,11 +64,17 @@ def serve(answers: TextIO, arguments: list[str]) -> None:
             value = run.call()
             seconds = time.perf_counter() - start
             cpu = time.process_time() - cpu
+            idle = run.idle()
             peak = memory("VmHWM") - before
             if order.strip():
                 np.save(order.strip(), run.result(value))
             del value
-            answer(seconds=seconds, cpu=cpu, mebibytes=peak, facts=run.facts())
+            answer(
+                seconds=seconds - idle[0],
+                cpu=cpu - idle[1],
+                mebibytes=peak,
+                facts=run.facts(),
+            )
     except Exception as error:  # a peer that fails or is missing is a result
         traceback.print_exc()
         answer(error=f"{type(error).__name__}: {error}".splitlines()[0][:200])
