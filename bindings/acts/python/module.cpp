@@ -8,16 +8,20 @@
 
 namespace py = pybind11;
 
-namespace {
+namespace
+{
 
 exatrkx::Stages load(const std::string &model,
     const std::vector<std::pair<std::string, float>> &columns,
-    std::optional<float> cut, std::int32_t threads, std::int64_t memoryLimit)
+    std::optional<float> cut, std::int32_t threads, std::int64_t memoryLimit,
+    const std::vector<std::array<float, 4>> &pitches)
 {
-    exatrkx::Config config{model, {}, cut, threads, memoryLimit};
+    exatrkx::Config config{model, {}, cut, threads, memoryLimit, {}};
 
     for (const auto &[name, scale] : columns)
         config.columns.push_back({name, scale});
+    for (const auto &[maxR, maxZ, u, v] : pitches)
+        config.pitches.push_back({maxR, maxZ, u, v});
     return exatrkx::Stages(config);
 }
 
@@ -31,10 +35,13 @@ PYBIND11_MODULE(exatrkx_acts, module)
         .def(py::init(&load), py::arg("model"), py::arg("columns"),
             py::arg("cut") = py::none(), py::arg("threads") = 1,
             py::arg("memoryLimit") = 0,
+            py::arg("pitches") = std::vector<std::array<float, 4>>(),
             "model: path of a model file; columns: (name, scale) of every "
             "node feature in order; cut: scores above it leave the last "
             "classifier; threads and memoryLimit (bytes of scratch, 0 = none) "
-            "of a call")
+            "of a call; pitches: (maxR, maxZ, u, v), mm, for the columns "
+            "size_u and "
+            "size_v")
         .def_property_readonly(
             "graphConstruction", &exatrkx::Stages::graphConstruction)
         .def_property_readonly(

@@ -9,34 +9,39 @@
 #include <cmath>
 #include <sstream>
 
-namespace exatrkx {
+namespace exatrkx
+{
 
-namespace {
+namespace
+{
 
 // In the order of etx_event_cell_features.
-constexpr std::array cellColumns = {"cell_count", "cell_val", "leta", "lphi",
-    "lx", "ly", "lz", "geta", "gphi"};
+constexpr std::array cellColumns = {
+    "cell_count", "cell_val", "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
 
 } // namespace
 
-Contexts::Contexts(const Config &config)
+Contexts::Contexts(const Config &config) : m_options(etx::context_options())
 {
-    check(etx_context_options_init(&m_options, sizeof m_options));
     m_options.n_threads = config.threads;
     m_options.memory_limit = config.memoryLimit;
 }
 
-Contexts::Loan::Loan(Contexts &owner) : m_owner(owner)
+etx::Context Contexts::take()
 {
     {
-        const std::lock_guard lock(owner.m_mutex);
-        if (!owner.m_idle.empty()) {
-            m_context = std::move(owner.m_idle.back());
-            owner.m_idle.pop_back();
-            return;
+        const std::lock_guard lock(m_mutex);
+        if (!m_idle.empty()) {
+            etx::Context context = std::move(m_idle.back());
+            m_idle.pop_back();
+            return context;
         }
     }
-    m_context = make<ContextHandle>(etx_context_create, &owner.m_options);
+    return etx::Context(m_options);
+}
+
+Contexts::Loan::Loan(Contexts &owner) : m_owner(owner), m_context(owner.take())
+{
 }
 
 Contexts::Loan::~Loan()
@@ -51,55 +56,61 @@ Contexts::Loan::~Loan()
 }
 
 Model::Model(const Config &config)
-    : m_columns(config.columns),
-      m_model(make<ModelHandle>(etx_model_load, config.model.c_str())),
-      m_contexts(config)
+    : m_columns(config.columns), m_pitches(config.pitches),
+      m_model(etx::Model::load(config.model)),
+      m_labels(m_model.label_options()), m_contexts(config)
 {
-    check(etx_label_options_init(&m_labels, sizeof m_labels));
-    check(etx_model_label_options(&m_labels, get()));
     checkCellColumns();
     checkStages();
+}
+
+/// Extents are also the sizes times the pitches.
+bool Model::isGiven(const std::string &cellColumn) const
+{
+    const std::string size = cellColumn == "lx"   ? "size_u"
+                             : cellColumn == "ly" ? "size_v"
+                                                  : "";
+
+    return column(cellColumn) || (column(size) && !m_pitches.empty());
 }
 
 /// setCells fills columns that are not configured with zeros, so none of them
 /// may be among the features of a stage.
 void Model::checkCellColumns() const
 {
-    const std::string config = etx_model_describe(get());
+    const std::string_view config = m_model.describe();
 
     for (const std::string name : cellColumns)
         for (const std::string &feature : {name, "log_" + name})
-            if (!column(name) &&
-                config.find('"' + feature + '"') != std::string::npos)
-                throw std::runtime_error("exatrkx: the model needs the column " +
-                                         name + " for the feature " + feature +
-                                         "; configured are " +
-                                         describeColumns());
+            if (!isGiven(name) &&
+                config.find('"' + feature + '"') != std::string_view::npos)
+                throw std::runtime_error(
+                    "exatrkx: the model needs the column " + name +
+                    " for the feature " + feature + "; configured are " +
+                    describeColumns());
 }
 
 /// Run every stage on an event without hits, so that errors in the columns show
 /// at construction and not in the first event.
 void Model::checkStages() const
 {
-    const EventHandle nothing = event(nullptr, 0, m_columns.size());
-    const Contexts::Loan context(m_contexts);
-    const GraphHandle edges = make<GraphHandle>(etx_graph_from_edges,
-        std::int64_t{0}, std::int64_t{0}, nullptr, nullptr, nullptr, nullptr);
-    const std::string columns = "; configured are " + describeColumns();
-    std::int64_t n_dim = 0;
-    etx_graph *filtered = nullptr;
+    const etx::Event nothing = event(nullptr, 0, m_columns.size());
+    Contexts::Loan loan(m_contexts);
+    const std::vector<std::int32_t> none;
 
-    check(etx_embed(&n_dim, nullptr, 0, context.get(), get(), nothing.get()),
-        columns);
-    if (has(ETX_STAGE_FILTER))
-        check(etx_graph_filter(&filtered, edges.get(), context.get(), get(),
-                  nothing.get()),
-            columns);
-    etx_graph_free(filtered);
-    if (has(ETX_STAGE_GNN))
-        check(etx_graph_score(
-                  edges.get(), context.get(), get(), nothing.get()),
-            columns);
+    try {
+        etx::Graph edges = etx::Graph::from_edges(0, none, none);
+
+        etx::embed(loan.get(), m_model, nothing);
+        if (m_model.has_stage(ETX_STAGE_FILTER))
+            edges.filter(loan.get(), m_model, nothing);
+        if (m_model.has_stage(ETX_STAGE_GNN))
+            edges.score(loan.get(), m_model, nothing);
+    } catch (const etx::Error &error) {
+        throw etx::Error(error.status(), std::string(error.what()) +
+                                             "; configured are " +
+                                             describeColumns());
+    }
 }
 
 std::optional<std::size_t> Model::column(const std::string &name) const
@@ -122,58 +133,104 @@ std::string Model::describeColumns() const
     return text.str();
 }
 
-/// x, y, z [n, 3] in mm.
-std::vector<float> Model::positions(
-    const float *features, std::size_t n) const
+/// Of column k of hit i, as it was before the algorithm scaled it.
+float Model::value(const float *features, std::size_t i, std::size_t k) const
 {
-    const auto x = column("x");
-    const auto y = column("y");
-    const auto z = column("z");
-    const auto r = column("r");
-    const auto phi = column("phi");
+    return features[i * m_columns.size() + k] * m_columns[k].scale;
+}
+
+/// x, y, z [n, 3] in mm, of columns whose names have this before and after.
+std::vector<float> Model::positions(const float *features, std::size_t n,
+    const std::string &before, const std::string &after) const
+{
+    const auto find = [&](const char *name) {
+        return column(before + name + after);
+    };
+    const auto x = find("x");
+    const auto y = find("y");
+    const auto z = find("z");
+    const auto r = find("r");
+    const auto phi = find("phi");
     const bool isCartesian = x && y;
     std::vector<float> out(3 * n);
 
     if (!z || !(isCartesian || (r && phi)))
         throw std::runtime_error("exatrkx: positions need the columns x, y, z "
-                                 "or r, phi, z; configured are " +
-                                 describeColumns());
+                                 "or r, phi, z (" +
+                                 before + "x" + after + " and the like); " +
+                                 "configured are " + describeColumns());
     for (std::size_t i = 0; i < n; i++) {
-        const float *row = features + i * m_columns.size();
-        const auto value = [&](std::size_t k) {
-            return row[k] * m_columns[k].scale;
-        };
+        const auto at = [&](std::size_t k) { return value(features, i, k); };
 
-        out[3 * i] = isCartesian ? value(*x)
-                                 : value(*r) * std::cos(value(*phi));
-        out[3 * i + 1] = isCartesian ? value(*y)
-                                     : value(*r) * std::sin(value(*phi));
-        out[3 * i + 2] = value(*z);
+        out[3 * i] = isCartesian ? at(*x) : at(*r) * std::cos(at(*phi));
+        out[3 * i + 1] = isCartesian ? at(*y) : at(*r) * std::sin(at(*phi));
+        out[3 * i + 2] = at(*z);
     }
     return out;
 }
 
-void Model::setCells(
-    etx_event *event, const float *features, std::size_t n) const
+/// lx and ly of cells [n, 9] in mm, from the sizes in cells and the pitch
+/// where the hit is.
+void Model::setExtents(std::vector<float> &cells, const float *features,
+    std::size_t n, const std::vector<float> &position) const
+{
+    const auto u = column("size_u");
+    const auto v = column("size_v");
+
+    if (m_pitches.empty() || !u || !v)
+        return;
+    for (std::size_t i = 0; i < n; i++) {
+        const float r = std::hypot(position[3 * i], position[3 * i + 1]);
+        const float z = std::abs(position[3 * i + 2]);
+        const auto found = std::find_if(
+            m_pitches.begin(), m_pitches.end() - 1, [&](const Pitch &pitch) {
+                return r < pitch.maxR && z < pitch.maxZ;
+            });
+
+        cells[9 * i + 4] = value(features, i, *u) * found->u;
+        cells[9 * i + 5] = value(features, i, *v) * found->v;
+    }
+}
+
+void Model::setCells(etx::Event &event, const float *features, std::size_t n,
+    const std::vector<float> &position) const
 {
     std::vector<float> cells(n * cellColumns.size());
     bool hasAny = false;
 
     for (std::size_t k = 0; k < cellColumns.size(); k++) {
         const auto from = column(cellColumns[k]);
-        if (!from)
-            continue;
-        hasAny = true;
-        for (std::size_t i = 0; i < n; i++)
-            cells[i * cellColumns.size() + k] =
-                features[i * m_columns.size() + *from] *
-                m_columns[*from].scale;
+        hasAny = hasAny || isGiven(cellColumns[k]);
+        for (std::size_t i = 0; from && i < n; i++)
+            cells[i * cellColumns.size() + k] = value(features, i, *from);
     }
+    setExtents(cells, features, n, position);
     if (hasAny)
-        check(etx_event_set_cell_features(event, cells.data()));
+        event.set_cell_features(cells);
 }
 
-EventHandle Model::event(
+/// Where the columns have the clusters' coordinates.
+void Model::setClusters(
+    etx::Event &event, const float *features, std::size_t n) const
+{
+    const auto isOfCluster = [](const Column &column) {
+        return column.name.rfind("cluster_", 0) == 0;
+    };
+    if (std::none_of(m_columns.begin(), m_columns.end(), isOfCluster))
+        return;
+
+    const std::vector<float> first = positions(features, n, "cluster_", "_1");
+    const std::vector<float> second = positions(features, n, "cluster_", "_2");
+    std::vector<float> both(6 * n);
+
+    for (std::size_t i = 0; i < 3 * n; i++) {
+        both[6 * (i / 3) + i % 3] = first[i];
+        both[6 * (i / 3) + 3 + i % 3] = second[i];
+    }
+    event.set_cluster_positions(both);
+}
+
+etx::Event Model::event(
     const float *features, std::size_t n, std::size_t width) const
 {
     if (width != m_columns.size())
@@ -183,10 +240,10 @@ EventHandle Model::event(
                                  " are configured: " + describeColumns());
 
     const std::vector<float> position = positions(features, n);
-    EventHandle event = make<EventHandle>(etx_event_create,
-        static_cast<std::int64_t>(n), nullptr, position.data());
+    etx::Event event(position);
 
-    setCells(event.get(), features, n);
+    setCells(event, features, n, position);
+    setClusters(event, features, n);
     return event;
 }
 

@@ -5,51 +5,56 @@
 #ifndef EXATRKX_MODEL_HPP
 #define EXATRKX_MODEL_HPP
 
-#include "Handles.hpp"
-
 #include <exatrkx/acts.hpp>
+#include <exatrkx/exatrkx.hpp>
 
 #include <cstdint>
 #include <mutex>
 
-namespace exatrkx {
+namespace exatrkx
+{
 
 /// Equal contexts: as many as calls ever ran at the same time.
-class Contexts {
+class Contexts
+{
   public:
     explicit Contexts(const Config &config);
 
     /// A context for the time of a call; it goes back when this ends.
-    class Loan {
+    class Loan
+    {
       public:
         explicit Loan(Contexts &owner);
         ~Loan();
         Loan(const Loan &) = delete;
         Loan &operator=(const Loan &) = delete;
 
-        etx_context *get() const
+        etx::Context &get()
         {
-            return m_context.get();
+            return m_context;
         }
 
       private:
         Contexts &m_owner;
-        ContextHandle m_context;
+        etx::Context m_context;
     };
 
   private:
-    etx_context_options m_options{};
+    etx::Context take();
+
+    etx_context_options m_options;
     std::mutex m_mutex;
-    std::vector<ContextHandle> m_idle;
+    std::vector<etx::Context> m_idle;
 };
 
-class Model {
+class Model
+{
   public:
     explicit Model(const Config &config);
 
-    const etx_model *get() const
+    const etx::Model &get() const
     {
-        return m_model.get();
+        return m_model;
     }
     const etx_label_options &labels() const
     {
@@ -59,28 +64,31 @@ class Model {
     {
         return m_contexts;
     }
-    /// Of the ETX_STAGE_ networks.
-    bool has(std::int32_t stage) const
-    {
-        return etx_model_has_stage(get(), stage) != 0;
-    }
 
     /// The hits of node features [n, width], row-major.
-    EventHandle event(
+    etx::Event event(
         const float *features, std::size_t n, std::size_t width) const;
 
   private:
     std::optional<std::size_t> column(const std::string &name) const;
     std::string describeColumns() const;
-    std::vector<float> positions(const float *features, std::size_t n) const;
-    void setCells(
-        etx_event *event, const float *features, std::size_t n) const;
+    float value(const float *features, std::size_t i, std::size_t k) const;
+    std::vector<float> positions(const float *features, std::size_t n,
+        const std::string &before = "", const std::string &after = "") const;
+    void setCells(etx::Event &event, const float *features, std::size_t n,
+        const std::vector<float> &position) const;
+    void setExtents(std::vector<float> &cells, const float *features,
+        std::size_t n, const std::vector<float> &position) const;
+    void setClusters(
+        etx::Event &event, const float *features, std::size_t n) const;
+    bool isGiven(const std::string &cellColumn) const;
     void checkCellColumns() const;
     void checkStages() const;
 
     std::vector<Column> m_columns;
-    ModelHandle m_model;
-    etx_label_options m_labels{};
+    std::vector<Pitch> m_pitches;
+    etx::Model m_model;
+    etx_label_options m_labels;
     mutable Contexts m_contexts;
 };
 

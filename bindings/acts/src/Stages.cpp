@@ -5,9 +5,11 @@
 
 #include <cstring>
 
-namespace exatrkx {
+namespace exatrkx
+{
 
-namespace {
+namespace
+{
 
 template <typename T>
 gnn::Tensor<T> onHost(
@@ -26,10 +28,10 @@ gnn::Tensor<T> onDevice(
 }
 
 /// Tensors that lie on the host, without a copy where they do already.
-template <typename T> class HostView {
+template <typename T> class HostView
+{
   public:
-    HostView(
-        const gnn::Tensor<T> &tensor, const gnn::ExecutionContext &context)
+    HostView(const gnn::Tensor<T> &tensor, const gnn::ExecutionContext &context)
     {
         if (!tensor.device().isCpu())
             m_copy = onHost(tensor, context);
@@ -50,7 +52,7 @@ template <typename T> class HostView {
     const gnn::Tensor<T> *m_tensor = nullptr;
 };
 
-EventHandle eventOf(const Model &model, const gnn::Tensor<float> &features,
+etx::Event eventOf(const Model &model, const gnn::Tensor<float> &features,
     const gnn::ExecutionContext &context)
 {
     const HostView<float> host(features, context);
@@ -74,8 +76,8 @@ std::vector<std::int32_t> narrow(
     return out;
 }
 
-GraphHandle graphOf(const gnn::PipelineTensors &tensors,
-    const gnn::ExecutionContext &context)
+etx::Graph graphOf(
+    const gnn::PipelineTensors &tensors, const gnn::ExecutionContext &context)
 {
     const HostView<std::int64_t> index(tensors.edgeIndex, context);
     const std::size_t n_nodes = tensors.nodeFeatures.shape()[0];
@@ -90,23 +92,23 @@ GraphHandle graphOf(const gnn::PipelineTensors &tensors,
 
     if (tensors.edgeScores)
         scores.emplace(*tensors.edgeScores, context);
-    return make<GraphHandle>(etx_graph_from_edges,
-        static_cast<std::int64_t>(n_nodes), static_cast<std::int64_t>(n),
-        src.data(), dst.data(), scores ? scores->data() : nullptr, nullptr);
+    return etx::Graph::from_edges(static_cast<std::int64_t>(n_nodes), src, dst,
+        scores ? etx::Span<const float>(scores->data(), n)
+               : etx::Span<const float>());
 }
 
 /// The edges of a graph that pass the cut, into tensors; a cut below every
 /// score keeps all.
-void putEdges(gnn::PipelineTensors &out, const etx_graph *graph, float cut,
+void putEdges(gnn::PipelineTensors &out, const etx::Graph &graph, float cut,
     const gnn::ExecutionContext &context)
 {
     const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
-    const auto n_all = static_cast<std::size_t>(etx_graph_n_edges(graph));
-    const std::int32_t *src = etx_graph_src(graph);
-    const std::int32_t *dst = etx_graph_dst(graph);
-    const float *score = etx_graph_scores(graph);
+    const auto n_all = static_cast<std::size_t>(graph.n_edges());
+    const auto src = graph.src();
+    const auto dst = graph.dst();
+    const auto score = graph.scores();
     const auto passes = [&](std::size_t e) {
-        return score == nullptr || score[e] > cut;
+        return score.empty() || score[e] > cut;
     };
     std::size_t n = 0;
 
@@ -117,7 +119,7 @@ void putEdges(gnn::PipelineTensors &out, const etx_graph *graph, float cut,
 
     auto index = gnn::Tensor<std::int64_t>::Create({2, n}, host);
     std::optional<gnn::Tensor<float>> scores;
-    if (score != nullptr)
+    if (!score.empty())
         scores = gnn::Tensor<float>::Create({n, 1}, host);
     for (std::size_t e = 0, to = 0; e < n_all; e++) {
         if (!passes(e))
@@ -154,18 +156,18 @@ gnn::PipelineTensors GraphConstruction::operator()(
 
     const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
     const std::size_t width = inputValues.size() / numNodes;
-    const EventHandle event =
+    const etx::Event event =
         m_model->event(inputValues.data(), numNodes, width);
-    const Contexts::Loan context(m_model->contexts());
-    const GraphHandle graph = make<GraphHandle>(
-        etx_graph_build, context.get(), m_model->get(), event.get());
+    Contexts::Loan context(m_model->contexts());
+    const etx::Graph graph =
+        etx::Graph::build(context.get(), m_model->get(), event);
     auto features = gnn::Tensor<float>::Create({numNodes, width}, host);
 
     std::memcpy(features.data(), inputValues.data(), features.nbytes());
     gnn::PipelineTensors out{onDevice(std::move(features), execContext),
         gnn::Tensor<std::int64_t>::Create({2, 0}, host), std::nullopt,
         std::nullopt};
-    putEdges(out, graph.get(), keepAll, execContext);
+    putEdges(out, graph, keepAll, execContext);
     return out;
 }
 
@@ -178,19 +180,17 @@ EdgeClassification::EdgeClassification(
 gnn::PipelineTensors EdgeClassification::operator()(
     gnn::PipelineTensors tensors, const gnn::ExecutionContext &execContext)
 {
-    const EventHandle event =
+    const etx::Event event =
         eventOf(*m_model, tensors.nodeFeatures, execContext);
-    GraphHandle graph = graphOf(tensors, execContext);
-    const Contexts::Loan context(m_model->contexts());
+    etx::Graph graph = graphOf(tensors, execContext);
+    Contexts::Loan context(m_model->contexts());
 
     if (m_network == Network::eFilter)
-        graph = make<GraphHandle>(etx_graph_filter, graph.get(), context.get(),
-            m_model->get(), event.get());
+        graph = graph.filter(context.get(), m_model->get(), event);
     else
-        check(etx_graph_score(
-            graph.get(), context.get(), m_model->get(), event.get()));
-    putEdges(tensors, graph.get(),
-        m_network == Network::eFilter ? keepAll : m_cut, execContext);
+        graph.score(context.get(), m_model->get(), event);
+    putEdges(tensors, graph, m_network == Network::eFilter ? keepAll : m_cut,
+        execContext);
     return tensors;
 }
 
@@ -203,28 +203,22 @@ std::vector<std::vector<int>> TrackBuilding::operator()(
     gnn::PipelineTensors tensors, std::vector<int> &spacePointIDs,
     const gnn::ExecutionContext &execContext)
 {
-    const EventHandle event =
+    const etx::Event event =
         eventOf(*m_model, tensors.nodeFeatures, execContext);
-    const GraphHandle graph = graphOf(tensors, execContext);
-    const Contexts::Loan context(m_model->contexts());
-    const TracksHandle tracks = make<TracksHandle>(etx_graph_tracks,
-        graph.get(), context.get(), event.get(), &m_model->labels());
-    const std::int64_t *offset = etx_tracks_offsets(tracks.get());
-    const std::int32_t *hit = etx_tracks_hits(tracks.get());
-    std::vector<std::vector<int>> out(
-        static_cast<std::size_t>(etx_tracks_count(tracks.get())));
+    const etx::Graph graph = graphOf(tensors, execContext);
+    Contexts::Loan context(m_model->contexts());
+    const etx::Tracks tracks =
+        etx::label(context.get(), graph, m_model->labels(), &event);
+    std::vector<std::vector<int>> out(tracks.size());
 
     if (spacePointIDs.size() != tensors.nodeFeatures.shape()[0])
-        throw std::runtime_error("exatrkx: " +
-                                 std::to_string(spacePointIDs.size()) +
-                                 " space points came with " +
-                                 std::to_string(
-                                     tensors.nodeFeatures.shape()[0]) +
-                                 " nodes");
+        throw std::runtime_error(
+            "exatrkx: " + std::to_string(spacePointIDs.size()) +
+            " space points came with " +
+            std::to_string(tensors.nodeFeatures.shape()[0]) + " nodes");
     for (std::size_t t = 0; t < out.size(); t++)
-        for (std::int64_t k = offset[t]; k < offset[t + 1]; k++)
-            out[t].push_back(
-                spacePointIDs[static_cast<std::size_t>(hit[k])]);
+        for (const std::int32_t hit : tracks[t])
+            out[t].push_back(spacePointIDs[static_cast<std::size_t>(hit)]);
     return out;
 }
 
@@ -245,10 +239,10 @@ Stages::edgeClassifiers() const
     using Network = EdgeClassification::Network;
     std::vector<std::shared_ptr<gnn::EdgeClassificationBase>> out;
 
-    if (m_model->has(ETX_STAGE_FILTER))
+    if (m_model->get().has_stage(ETX_STAGE_FILTER))
         out.push_back(std::make_shared<EdgeClassification>(
             m_model, Network::eFilter, keepAll));
-    if (m_model->has(ETX_STAGE_GNN))
+    if (m_model->get().has_stage(ETX_STAGE_GNN))
         out.push_back(std::make_shared<EdgeClassification>(
             m_model, Network::eGnn, m_cut));
     return out;

@@ -26,7 +26,8 @@ using GnnPipeline = Acts::ExaTrkXPipeline;
 #include <set>
 #include <thread>
 
-namespace {
+namespace
+{
 
 namespace gnn = exatrkx::gnn;
 using Tracks = std::vector<std::vector<int>>;
@@ -50,9 +51,17 @@ void must(etx_status status)
 struct Reference {
     std::vector<float> cartesian; ///< x, y, z, cell_count [n, 4]
     std::vector<float> polar;     ///< r, phi, z, cell_count, scaled [n, 4]
+    /// x, y, z, cell_count, size_u, size_v [n, 6]
+    std::vector<float> sized;
     std::size_t n = 0;
     Tracks tracks;
 };
+
+/// Of the TrackML detector: pixels, short strips, long ones in barrel and
+/// endcaps.
+const std::vector<exatrkx::Pitch> pitches = {{200, 4000, 0.05F, 0.05625F},
+    {720, 4000, 0.08F, 1.2F}, {1100, 1150, 0.12F, 10.8F},
+    {1100, 4000, 0.12F, 10.4F}};
 
 constexpr float polarScale[] = {1000.0F, 3.14159274F, 1000.0F, 1.0F};
 
@@ -64,11 +73,19 @@ void fillFeatures(Reference &out, const etx_event *event)
     for (std::size_t i = 0; i < out.n; i++) {
         const float *p = x + 3 * i;
         const float count = cells[9 * i];
+        const float r = std::hypot(p[0], p[1]);
+        const bool isLong = r > 720;
+        const bool isEndcap = std::abs(p[2]) > 1150;
+        const exatrkx::Pitch &pitch = pitches[isLong ? 2 + isEndcap : r > 200];
+
         out.cartesian.insert(out.cartesian.end(), {p[0], p[1], p[2], count});
-        out.polar.insert(out.polar.end(),
-            {std::hypot(p[0], p[1]) / polarScale[0],
-                std::atan2(p[1], p[0]) / polarScale[1], p[2] / polarScale[2],
-                count});
+        out.sized.insert(out.sized.end(),
+            {p[0], p[1], p[2], count, std::round(cells[9 * i + 4] / pitch.u),
+                std::round(cells[9 * i + 5] / pitch.v)});
+        out.polar.insert(
+            out.polar.end(), {std::hypot(p[0], p[1]) / polarScale[0],
+                                 std::atan2(p[1], p[0]) / polarScale[1],
+                                 p[2] / polarScale[2], count});
     }
 }
 
@@ -118,13 +135,13 @@ GnnPipeline pipelineOf(const exatrkx::Config &config)
 {
     const exatrkx::Stages stages(config);
 
-    return GnnPipeline(stages.graphConstruction(),
-        stages.edgeClassifiers(), stages.trackBuilding(),
+    return GnnPipeline(stages.graphConstruction(), stages.edgeClassifiers(),
+        stages.trackBuilding(),
         Acts::getDefaultLogger("test", Acts::Logging::WARNING));
 }
 
-Tracks run(const GnnPipeline &pipeline, std::vector<float> features,
-    std::size_t n)
+Tracks run(
+    const GnnPipeline &pipeline, std::vector<float> features, std::size_t n)
 {
     // Not sorted, as TrackFindingAlgorithmGnn passes them.
     std::vector<std::uint64_t> modules(n);
@@ -165,8 +182,8 @@ void testContexts(const exatrkx::Config &config, const Reference &event)
         run(pipelineOf(other), event.cartesian, event.n);
         expect(false, "a memory limit: no error");
     } catch (const std::runtime_error &error) {
-        expect(std::string(error.what()).find("memory limit") !=
-                   std::string::npos,
+        expect(
+            std::string(error.what()).find("memory limit") != std::string::npos,
             "too little memory: an error that names the limit");
     }
 }
@@ -197,6 +214,28 @@ std::string mistake(const exatrkx::Config &config)
         return error.what();
     }
     return "";
+}
+
+/// Sizes in cells and pitches stand for the extents of the default model, and
+/// columns of clusters are positions.
+void testSizes(const std::string &examples)
+{
+    const std::string model = examples + "/models/default.safetensors";
+    const Reference event = read(examples, model);
+    exatrkx::Config config{model,
+        {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}, {"size_u", 1},
+            {"size_v", 1}},
+        std::nullopt};
+
+    expect(mistake(config).find("column lx ") != std::string::npos,
+        "sizes without pitches: an error that names the extent");
+    config.pitches = pitches;
+    expect(run(pipelineOf(config), event.sized, event.n) == event.tracks,
+        "sizes and pitches: what etx_find_tracks finds with the extents");
+    config.columns.push_back({"cluster_x_1", 1});
+    expect(
+        mistake(config).find("cluster_x_1 and the like") != std::string::npos,
+        "a part of a cluster's position: an error that names the columns");
 }
 
 void testMistakes(const std::string &model, const std::string &wide)
@@ -248,6 +287,7 @@ int main(int argc, char **argv)
     testPolar(model, event);
     testContexts(config, event);
     testMistakes(model, examples + "/models/default.safetensors");
+    testSizes(examples);
     testThreads(pipeline, event);
     return failures == 0 ? 0 : 1;
 }

@@ -6,11 +6,11 @@
 //   ActsPlugins::GnnPipeline pipeline(stages.graphConstruction(),
 //       stages.edgeClassifiers(), stages.trackBuilding(), std::move(logger));
 //
-// Threads: GnnPipeline::run may be called by many threads concurrently on the same
-// stages; each call borrows a context from a pool, by default of one thread.
-// Errors: std::runtime_error with the library's own text; NoEdgesError where no
-// edge remains, which the pipeline turns into no tracks.
-// Devices: tensors on a GPU are copied to the host and results back.
+// Threads: GnnPipeline::run may be called by many threads concurrently on the
+// same stages; each call borrows a context from a pool, by default of one
+// thread. Errors: std::runtime_error with the library's own text; NoEdgesError
+// where no edge remains, which the pipeline turns into no tracks. Devices:
+// tensors on a GPU are copied to the host and results back.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EXATRKX_ACTS_HPP
@@ -26,22 +26,26 @@
 
 #if __has_include(<ActsPlugins/Gnn/Stages.hpp>)
 #include <ActsPlugins/Gnn/Stages.hpp>
-namespace exatrkx {
+namespace exatrkx
+{
 namespace gnn = ::ActsPlugins;
 }
 #elif __has_include(<Acts/Plugins/Gnn/Stages.hpp>) // before ACTS 44
 #include <Acts/Plugins/Gnn/Stages.hpp>
-namespace exatrkx {
+namespace exatrkx
+{
 namespace gnn = ::Acts;
 }
 #else // before ACTS 43.2
 #include <Acts/Plugins/ExaTrkX/Stages.hpp>
-namespace exatrkx {
+namespace exatrkx
+{
 namespace gnn = ::Acts;
 }
 #endif
 
-namespace exatrkx {
+namespace exatrkx
+{
 
 /// A column of the node features: what it is, and what the algorithm that
 /// fills it divides by (its nodeFeatures and featureScales, in their order).
@@ -49,10 +53,19 @@ namespace exatrkx {
 /// Positions come from "x", "y", "z" or from "r", "phi", "z" (mm, rad). Other
 /// names that are read, where the model wants them: "cell_count" (ACTS:
 /// CellCount), "cell_val" (ChargeSum), "leta", "lphi", "lx", "ly", "lz",
-/// "geta", "gphi". Any other name is a column that nobody reads.
+/// "geta", "gphi"; "size_u", "size_v" (ClusterLoc0, ClusterLoc1), which give
+/// "lx" and "ly" by the pitches; "cluster_x_1" or "cluster_r_1" and the like
+/// (Cluster1X, Cluster1R), of both clusters. Any other name is a column that
+/// nobody reads.
 struct Column {
     std::string name;
     float scale = 1.0F;
+};
+
+/// Lengths of a cell along u and v (ACTS: loc0 and loc1) of the hits within
+/// maxR of the beam line and maxZ of the middle; all in mm.
+struct Pitch {
+    float maxR, maxZ, u, v;
 };
 
 struct Config {
@@ -67,12 +80,16 @@ struct Config {
     /// Bytes of scratch memory of a call, as in etx_context_options; 0 = no
     /// limit. What needs more is an error.
     std::int64_t memoryLimit = 0;
+    /// For the columns "size_u" and "size_v": the first that holds a hit
+    /// counts, and the last for hits that none holds.
+    std::vector<Pitch> pitches = {};
 };
 
 class Model; // loaded once, shared by the stages
 
 /// The embedding and the radius graph of the model.
-class GraphConstruction final : public gnn::GraphConstructionBase {
+class GraphConstruction final : public gnn::GraphConstructionBase
+{
   public:
     explicit GraphConstruction(std::shared_ptr<const Model> model);
 
@@ -87,7 +104,8 @@ class GraphConstruction final : public gnn::GraphConstructionBase {
 
 /// The filter or the graph neural network of the model. Edges come in any
 /// order and leave sorted by target, then source, with their scores.
-class EdgeClassification final : public gnn::EdgeClassificationBase {
+class EdgeClassification final : public gnn::EdgeClassificationBase
+{
   public:
     enum class Network { eFilter, eGnn };
 
@@ -104,7 +122,8 @@ class EdgeClassification final : public gnn::EdgeClassificationBase {
 };
 
 /// The label method of the model: tracks in the order of their first node.
-class TrackBuilding final : public gnn::TrackBuildingBase {
+class TrackBuilding final : public gnn::TrackBuildingBase
+{
   public:
     explicit TrackBuilding(std::shared_ptr<const Model> model);
 
@@ -118,7 +137,8 @@ class TrackBuilding final : public gnn::TrackBuildingBase {
 
 /// All stages of a model file. What a stage wants and the columns lack is an
 /// error of the constructor, which names both.
-class Stages {
+class Stages
+{
   public:
     explicit Stages(const Config &config);
 
