@@ -34,18 +34,16 @@ static etx_status check_device(int index)
     return ETX_OK;
 }
 
-/* A pool that keeps freed memory for the next event. */
+/* A pool that keeps freed memory for the next event: as much as was ever in use
+ * (memory.cu). */
 static etx_status make_pool(struct etx_cuda *cuda)
 {
     cudaMemPoolProps properties = {};
-    uint64_t kept = UINT64_MAX;
 
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = cuda->index;
     ETX_CUDA(cudaMemPoolCreate(&cuda->pool, &properties));
-    ETX_CUDA(cudaMemPoolSetAttribute(
-        cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept));
     return ETX_OK;
 }
 
@@ -74,9 +72,9 @@ static etx_status make_device(struct etx_cuda *cuda, void *stream)
     ETX_TRY(make_stream(cuda, stream));
     ETX_TRY(make_pool(cuda));
     etx_cuda_open_memory(cuda);
-    for (int32_t half = 0; half < 2; half++)
+    for (cudaEvent_t *event : {&cuda->staged[0], &cuda->staged[1], &cuda->done})
         ETX_CUDA(cudaEventCreateWithFlags(
-            &cuda->staged[half], cudaEventDisableTiming));
+            event, cudaEventDisableTiming | cudaEventBlockingSync));
     ETX_CUDA(cudaMallocHost(
         reinterpret_cast<void **>(&cuda->staging), 2 * ETX_CUDA_STAGING));
     ETX_CUDA(cudaMallocFromPoolAsync(
@@ -145,9 +143,10 @@ static void free_device(struct etx_cuda *cuda)
     if (cuda->stream != NULL || cuda->pool != NULL)
         (void)cudaStreamSynchronize(cuda->stream);
     (void)cudaFreeHost(cuda->staging);
-    for (int32_t half = 0; half < 2; half++)
-        if (cuda->staged[half] != NULL)
-            (void)cudaEventDestroy(cuda->staged[half]);
+    for (const cudaEvent_t event :
+        {cuda->staged[0], cuda->staged[1], cuda->done})
+        if (event != NULL)
+            (void)cudaEventDestroy(event);
     if (cuda->pool != NULL)
         (void)cudaMemPoolDestroy(cuda->pool);
     if (cuda->owns_stream)

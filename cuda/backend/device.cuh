@@ -52,8 +52,10 @@ struct etx_cuda {
     void *workspace;       /* [ETX_CUDA_WORKSPACE], on the device */
     char *staging;         /* [2, ETX_CUDA_STAGING], pinned */
     cudaEvent_t staged[2]; /* the copy from this half is complete */
+    cudaEvent_t done;      /* all that was queued before the host waits */
     int32_t next_half;
     size_t limit, in_use, peak; /* bytes of the pool; limit 0: none */
+    uint64_t kept;              /* the pool keeps so many when they are free */
     int32_t n_live;
     struct etx_cuda_live live[ETX_CUDA_MAX_LIVE];
     int32_t next_plan;

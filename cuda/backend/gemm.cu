@@ -1,8 +1,8 @@
 /* cuda/backend/gemm.cu -- products of matrices through cuBLASLt.
  *
  * cuBLASLt is column-major: it computes c^T = b^T a^T. The algorithm for a
- * shape is chosen once and cached. Reductions by atomic additions are not
- * allowed, so that equal inputs give equal bits.
+ * shape, its rows rounded up, is chosen once and cached. Reductions by atomic
+ * additions are not allowed, so that equal inputs give equal bits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
@@ -78,23 +78,25 @@ static cublasOperation_t transposition(int32_t is_transposed)
 }
 
 static etx_status describe(
-    struct product *out, const struct etx_cuda_gemm *gemm)
+    struct product *out, const struct etx_cuda_plan *plan)
 {
-    const cudaDataType_t type = gemm->is_half ? CUDA_R_16F : CUDA_R_32F;
+    const cudaDataType_t type = plan->is_half ? CUDA_R_16F : CUDA_R_32F;
+    const int32_t a_is_transposed = plan->is_transposed & 1;
+    const int32_t b_is_transposed = plan->is_transposed >> 1;
 
     ETX_BLAS(cublasLtMatmulDescCreate(
         &out->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    ETX_TRY(set_operation(out, CUBLASLT_MATMUL_DESC_TRANSA,
-        transposition(gemm->b_is_transposed)));
-    ETX_TRY(set_operation(out, CUBLASLT_MATMUL_DESC_TRANSB,
-        transposition(gemm->a_is_transposed)));
-    ETX_TRY(describe_matrix(&out->first, type,
-        gemm->b_is_transposed ? gemm->n : gemm->k,
-        gemm->b_is_transposed ? gemm->k : gemm->n));
-    ETX_TRY(describe_matrix(&out->second, type,
-        gemm->a_is_transposed ? gemm->k : gemm->m,
-        gemm->a_is_transposed ? gemm->m : gemm->k));
-    return describe_matrix(&out->result, CUDA_R_32F, gemm->m, gemm->n);
+    ETX_TRY(set_operation(
+        out, CUBLASLT_MATMUL_DESC_TRANSA, transposition(b_is_transposed)));
+    ETX_TRY(set_operation(
+        out, CUBLASLT_MATMUL_DESC_TRANSB, transposition(a_is_transposed)));
+    ETX_TRY(
+        describe_matrix(&out->first, type, b_is_transposed ? plan->n : plan->k,
+            b_is_transposed ? plan->k : plan->n));
+    ETX_TRY(
+        describe_matrix(&out->second, type, a_is_transposed ? plan->k : plan->m,
+            a_is_transposed ? plan->m : plan->k));
+    return describe_matrix(&out->result, CUDA_R_32F, plan->m, plan->n);
 }
 
 /* The largest power of two up to 256 that divides all addresses. */
@@ -107,30 +109,48 @@ static int32_t alignment_of(const struct etx_cuda_gemm *gemm)
     return (int32_t)(bits & (~bits + 1));
 }
 
-static etx_status choose(
-    struct etx_cuda_plan *plan, struct etx_cuda *cuda, struct product *product)
+/* Ask the heuristic once; *n_found is 0 where the library has no algorithm. */
+static etx_status ask(cublasLtMatmulHeuristicResult_t *found, int *n_found,
+    struct etx_cuda *cuda, struct product *product, uint32_t reductions,
+    uint32_t alignment)
 {
-    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    const uint32_t alignment = (uint32_t)plan->alignment;
-    cublasLtMatmulHeuristicResult_t found;
-    int n_found = 0;
+    static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
 
-    ETX_BLAS(cublasLtMatmulPreferenceCreate(&product->preference));
     ETX_TRY(set_preference(product, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         (uint64_t)ETX_CUDA_WORKSPACE));
     ETX_TRY(set_preference(
         product, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions));
-    ETX_TRY(set_preference(
-        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment));
-    ETX_TRY(set_preference(
-        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment));
-    ETX_TRY(set_preference(
-        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment));
-    ETX_TRY(set_preference(
-        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment));
-    ETX_BLAS(cublasLtMatmulAlgoGetHeuristic(cuda->blas, product->operation,
-        product->first, product->second, product->result, product->result,
-        product->preference, 1, &found, &n_found));
+    for (const cublasLtMatmulPreferenceAttributes_t which : alignments)
+        ETX_TRY(set_preference(product, which, alignment));
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda->blas,
+        product->operation, product->first, product->second, product->result,
+        product->result, product->preference, 1, found, n_found);
+
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+        return etx_cuda_check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
+    *n_found = 0;
+    return ETX_OK;
+}
+
+/* The algorithm for the sizes of the plan, with the alignment of an element and
+ * without reductions where there is none with more. */
+static etx_status choose(struct etx_cuda_plan *plan, struct etx_cuda *cuda)
+{
+    cublasLtMatmulHeuristicResult_t found;
+    struct product product;
+    int n_found = 0;
+
+    ETX_TRY(describe(&product, plan));
+    ETX_BLAS(cublasLtMatmulPreferenceCreate(&product.preference));
+    ETX_TRY(ask(&found, &n_found, cuda, &product,
+        CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, (uint32_t)plan->alignment));
+    if (n_found == 0)
+        ETX_TRY(ask(&found, &n_found, cuda, &product,
+            CUBLASLT_REDUCTION_SCHEME_NONE, plan->is_half ? 2 : 4));
     if (n_found == 0)
         return etx_fail(ETX_ERR_DEVICE,
             "device cuda: cuBLASLt has no algorithm for a product of [%lld, "
@@ -151,45 +171,80 @@ static int32_t is_for(
            plan->is_half == wanted->is_half;
 }
 
-/* The plan for this shape, from the cache or new; the oldest is replaced. */
-static etx_status find_plan(const struct etx_cuda_plan **out,
-    struct etx_cuda *cuda, struct product *product,
-    const struct etx_cuda_gemm *gemm)
+/* The least number from n on with three significant bits: an algorithm for so
+ * many rows also does for fewer, and events of any size ask for few. */
+static int64_t round_rows(int64_t n)
 {
-    struct etx_cuda_plan wanted = {};
+    int64_t step = 1;
 
-    wanted.m = gemm->m;
-    wanted.n = gemm->n;
-    wanted.k = gemm->k;
-    wanted.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
-    wanted.is_half = gemm->is_half;
-    wanted.alignment = alignment_of(gemm);
+    while (n > 8 * step)
+        step *= 2;
+    return (n + step - 1) / step * step;
+}
+
+/* The sizes that a product of this one's is planned with. */
+static struct etx_cuda_plan sizes_of(
+    const struct etx_cuda_gemm *gemm, int32_t is_rounded)
+{
+    struct etx_cuda_plan out = {};
+
+    out.m =
+        is_rounded && !gemm->a_is_transposed ? round_rows(gemm->m) : gemm->m;
+    out.n = gemm->n;
+    out.k = is_rounded && gemm->a_is_transposed ? round_rows(gemm->k) : gemm->k;
+    out.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
+    out.is_half = gemm->is_half;
+    out.alignment = alignment_of(gemm);
+    return out;
+}
+
+/* The plan for these sizes, from the cache or new; the oldest is replaced. */
+static etx_status find_plan(const struct etx_cuda_plan **out,
+    struct etx_cuda *cuda, struct etx_cuda_plan wanted)
+{
     for (int32_t p = 0; p < ETX_CUDA_MAX_PLANS; p++)
         if (is_for(&cuda->plan[p], &wanted)) {
             *out = &cuda->plan[p];
             return ETX_OK;
         }
-    ETX_TRY(choose(&wanted, cuda, product));
+    ETX_TRY(choose(&wanted, cuda));
     cuda->plan[cuda->next_plan] = wanted;
     *out = &cuda->plan[cuda->next_plan];
     cuda->next_plan = (cuda->next_plan + 1) % ETX_CUDA_MAX_PLANS;
     return ETX_OK;
 }
 
+/* Queue the product with an algorithm. */
+static cublasStatus_t multiply(struct etx_cuda *cuda,
+    const struct product *product, const struct etx_cuda_gemm *gemm,
+    const struct etx_cuda_plan *plan)
+{
+    const float one = 1.0f;
+    const float beta = gemm->add ? 1.0f : 0.0f;
+
+    return cublasLtMatmul(cuda->blas, product->operation, &one, gemm->b,
+        product->first, gemm->a, product->second, &beta, gemm->c,
+        product->result, gemm->c, product->result, &plan->algorithm,
+        cuda->workspace, ETX_CUDA_WORKSPACE, cuda->stream);
+}
+
+/* That an algorithm does for fewer rows is not documented. */
 etx_status etx_cuda_gemm(
     struct etx_stream *stream, const struct etx_cuda_gemm *gemm)
 {
     struct etx_cuda *cuda = etx_cuda_of(stream);
-    const float one = 1.0f;
-    const float beta = gemm->add ? 1.0f : 0.0f;
+    const struct etx_cuda_plan exact = sizes_of(gemm, 0);
     const struct etx_cuda_plan *plan = NULL;
     struct product product;
 
-    ETX_TRY(describe(&product, gemm));
-    ETX_TRY(find_plan(&plan, cuda, &product, gemm));
-    ETX_BLAS(cublasLtMatmul(cuda->blas, product.operation, &one, gemm->b,
-        product.first, gemm->a, product.second, &beta, gemm->c, product.result,
-        gemm->c, product.result, &plan->algorithm, cuda->workspace,
-        ETX_CUDA_WORKSPACE, cuda->stream));
-    return ETX_OK;
+    ETX_TRY(describe(&product, &exact));
+    ETX_TRY(find_plan(&plan, cuda, sizes_of(gemm, 1)));
+    cublasStatus_t status = multiply(cuda, &product, gemm, plan);
+
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
+        status == CUBLAS_STATUS_INVALID_VALUE) {
+        ETX_TRY(find_plan(&plan, cuda, exact));
+        status = multiply(cuda, &product, gemm, plan);
+    }
+    return etx_cuda_check_blas(status, "cublasLtMatmul");
 }

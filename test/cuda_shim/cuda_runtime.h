@@ -41,6 +41,7 @@ enum cudaError_t {
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidDevice = 101,
+    cudaErrorNotReady = 600,
     cudaErrorLaunchFailure = 719
 };
 
@@ -77,6 +78,7 @@ typedef struct shim_stream *cudaStream_t;
 typedef struct shim_event *cudaEvent_t;
 
 #define cudaStreamNonBlocking  1u
+#define cudaEventBlockingSync  1u
 #define cudaEventDisableTiming 2u
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
@@ -86,6 +88,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
 
 /* -------------------------------------------------------------- memory -- */
 

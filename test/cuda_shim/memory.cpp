@@ -44,12 +44,16 @@ struct shim_stream {
 };
 struct shim_event {
     int device;
+    bool spins; /* a wait for it keeps a processor busy */
     std::shared_ptr<struct queue> queue; /* where it was recorded last */
     uint64_t end;                        /* entries before it */
 };
 struct shim_pool {
     int device;
     size_t n_live;
+    size_t kept;                /* free bytes stay up to so many held */
+    size_t held;                /* bytes, in use or free */
+    std::multiset<size_t> free; /* bytes of blocks */
 };
 
 struct piece {
@@ -62,7 +66,8 @@ static char *heap;        /* [HEAP_BYTES], devices first */
 static std::map<char *, struct piece> pieces; /* by address, guards inside */
 static std::set<char *> freed;  /* pieces that a stream will free */
 static std::set<void *> others; /* streams, events, pools */
-static size_t in_use;
+static std::set<struct shim_pool *> pools;
+static size_t in_use, held;
 static int64_t fails_at = -1;
 static int64_t n_calls;
 static struct shim_counts counts;
@@ -424,10 +429,27 @@ static cudaError_t counted(int64_t *count)
     return error;
 }
 
+/* The pools free what they hold beyond what they keep: the largest first. */
+static void trim_pools(void)
+{
+    const shim_turn turn;
+
+    for (struct shim_pool *pool : pools)
+        while (pool->held > pool->kept && !pool->free.empty()) {
+            const auto largest = std::prev(pool->free.end());
+
+            pool->held -= *largest;
+            held -= *largest;
+            pool->free.erase(largest);
+        }
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     check_stream(stream);
     finish(stream->queue.get(), UINT64_MAX);
+    trim_pools();
+    counts.spins++;
     return counted(&counts.waits);
 }
 
@@ -439,9 +461,13 @@ cudaError_t shim_begin(enum shim_work work, cudaStream_t stream)
                                           : &counts.sorts);
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-    return make(event);
+    const cudaError_t error = make(event);
+
+    if (error == cudaSuccess)
+        (*event)->spins = (flags & cudaEventBlockingSync) == 0;
+    return error;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -462,11 +488,29 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     return cudaSuccess;
 }
 
+static bool is_done(const struct shim_event *event)
+{
+    const shim_turn turn;
+
+    return event->queue == NULL || event->queue->n_done >= event->end ||
+           event->queue->work.empty();
+}
+
+/* Queued work is never done before the host waits for it. */
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return is_done(event) ? answer(cudaErrorLaunchFailure)
+                          : fail(cudaErrorNotReady);
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    if (event->queue != NULL)
-        finish(event->queue.get(), event->end);
-    return answer(cudaErrorLaunchFailure);
+    if (is_done(event))
+        return answer(cudaErrorLaunchFailure);
+    finish(event->queue.get(), event->end);
+    trim_pools();
+    counts.spins += event->spins;
+    return counted(&counts.waits);
 }
 
 /* ---------------------------------------------------------------- memory -- */
@@ -476,8 +520,10 @@ cudaError_t cudaMemPoolCreate(
 {
     const cudaError_t error = make(pool);
 
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         (*pool)->device = properties->location.id;
+        pools.insert(*pool);
+    }
     return error;
 }
 
@@ -485,13 +531,39 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     if (pool->n_live > 0)
         shim_abort("a pool destroyed with memory in use");
+    held -= pool->held;
+    pools.erase(pool);
     return unmake(pool);
 }
 
 cudaError_t cudaMemPoolSetAttribute(
-    cudaMemPool_t, enum cudaMemPoolAttr, void *)
+    cudaMemPool_t pool, enum cudaMemPoolAttr, void *value)
 {
-    return answer(cudaErrorLaunchFailure);
+    const cudaError_t error = answer(cudaErrorLaunchFailure);
+
+    if (error == cudaSuccess)
+        pool->kept = (size_t)*static_cast<const uint64_t *>(value);
+    return error;
+}
+
+size_t shim_held(void)
+{
+    return held;
+}
+
+/* The smallest free block that is large enough, less its rest, or new memory. */
+static void hold(struct shim_pool *pool, size_t bytes)
+{
+    const auto block = pool->free.lower_bound(bytes);
+
+    if (block == pool->free.end()) {
+        pool->held += bytes;
+        held += bytes;
+        return;
+    }
+    if (*block > bytes)
+        pool->free.insert(*block - bytes);
+    pool->free.erase(block);
 }
 
 static size_t space_of(size_t bytes)
@@ -576,6 +648,7 @@ cudaError_t cudaMallocFromPoolAsync(
     if (*memory == NULL)
         return fail(cudaErrorMemoryAllocation);
     pool->n_live++;
+    hold(pool, bytes);
     counts.allocations++;
     in_use += bytes;
     return cudaSuccess;
@@ -623,6 +696,7 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
     if (!freed.insert(start).second)
         shim_abort("freed memory that does not exist");
     piece->pool->n_live--;
+    piece->pool->free.insert(piece->bytes);
     in_use -= piece->bytes;
     shim_queue(stream, [start]() {
         freed.erase(start);

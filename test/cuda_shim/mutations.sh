@@ -57,7 +57,7 @@ mutate 'one item too many' op/segment_reduce.cu checkop_segment_reduce \
 mutate 'vectors at any address' op/mlp_fused.cu cuda_half '' \
     's/addresses % sizeof\(uint4\) == 0/true/'
 mutate 'host reads too early' backend/memory.cu cuda_shim_views '' \
-    '/device_to_host/,/^}/ s/ETX_CUDA\(cudaStreamSynchronize\(cuda->stream\)\);//'
+    '/device_to_host/,/^}/ s/ETX_TRY\(wait\(cuda\)\);//'
 mutate 'staging written too early' backend/memory.cu cuda_shim_views '' \
     's/ETX_CUDA\(cudaEventSynchronize.*//'
 mutate 'device not current' backend/memory.cu cuda_shim 'cuda_shim: ' \

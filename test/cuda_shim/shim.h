@@ -35,10 +35,14 @@ struct shim_counts {
     int64_t sets;     /* of memory to a value */
     int64_t copies_in, bytes_in;   /* from the host to the device */
     int64_t copies_out, bytes_out; /* and back */
-    int64_t waits;                 /* of the host for a stream */
+    int64_t waits;                 /* of the host for work that is queued */
+    int64_t spins;                 /* of these, on a processor to the end */
     int64_t allocations;
 };
 struct shim_counts shim_count(void);
+
+/* Bytes that pools hold, in use or kept. */
+size_t shim_held(void);
 
 /* Allocations, streams, events, pools and handles that are not freed. */
 int64_t shim_live(void);
@@ -58,9 +62,14 @@ void shim_set_device(int32_t device);
 /* Whether the process has a context of CUDA on the device. */
 int32_t shim_is_active(int32_t device);
 
-/* 1: cuBLASLt has no algorithm for products of odd sizes of float16, nor of one
- * column, unless reductions are off and alignment is that of an element. */
-void shim_refuse_odd_products(int32_t refuses);
+/* What cuBLASLt refuses: products of odd depth or one column, unless reductions
+ * are off and alignment is that of an element; algorithms that were chosen for
+ * more rows. */
+#define SHIM_ODD_PRODUCTS     1
+#define SHIM_ROUNDED_PRODUCTS 2
+void shim_refuse_products(int32_t which);
+/* Times that an algorithm was looked for. */
+int64_t shim_heuristics(void);
 
 /* Give up with this text: the sources did what no device allows. */
 #ifdef __GNUC__

@@ -2,18 +2,22 @@
  * failures at every call, and memory that the host must not touch.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
 #include "shim.h"
 #include "support.h"
 #include "train_bench.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Kernels of a search; where each takes microseconds, their number is what an
  * event of few hits takes. docs/cuda.md says what they are. */
 #define MAX_LAUNCHES       200
 #define MAX_LAUNCHES_AGAIN 112 /* once the weights are packed */
+
+#define WORKSPACE ((size_t)32 << 20) /* of cuBLASLt, in bytes */
 
 /* A failure at each call would run the pipeline thousands of times. */
 #define MAX_FAILURES 8
@@ -94,8 +98,9 @@ ETX_TEST(test_cuda_shim_fails_anywhere)
 
         ck_assert_msg(status == ETX_OK || status == ETX_ERR_MEMORY ||
                           status == ETX_ERR_DEVICE,
-            "call %lld of %lld: %s", (long long)(f * n_calls / MAX_FAILURES),
-            (long long)n_calls, etx_status_name(status));
+            "call %lld of %lld: %s: %s",
+            (long long)(f * n_calls / MAX_FAILURES), (long long)n_calls,
+            etx_status_name(status), etx_last_error());
         n_failed += status != ETX_OK;
         if (status == ETX_OK)
             ck_assert_int_eq(etx_tracks_count(tracks), expected);
@@ -329,4 +334,111 @@ ETX_TEST(test_cuda_shim_host_keeps_off)
     train(context);
     ck_assert_int_eq(shim_live(), 0);
     shim_close_memory(0);
+}
+
+static void find_and_compare(etx_context *context, const struct search *search,
+    const etx_tracks *expected)
+{
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(
+        etx_find_tracks(&tracks, context, search->model, search->event));
+    assert_same_tracks(expected, tracks);
+    etx_tracks_free(tracks);
+}
+
+/* Where cuBLASLt has no algorithm for odd sizes as they lie, or does not run
+ * one that was chosen for more rows, another is found. */
+ETX_TEST(test_cuda_shim_refused_products, .rows = 3)
+{
+    struct search search;
+    etx_context *context = NULL;
+    etx_tracks *expected = NULL;
+
+    open_search(&search);
+    ck_assert_ok(open_device(&context));
+    (void)find_tracks(&expected, context, &search);
+    etx_context_free(context);
+    shim_refuse_products(_i + 1);
+    ck_assert_ok(open_device(&context));
+    find_and_compare(context, &search, expected);
+    shim_refuse_products(0);
+    etx_tracks_free(expected);
+    etx_context_free(context);
+    close_search(&search);
+}
+
+/* The first hits of an event. */
+static etx_event *first_hits(const etx_event *event, int64_t n)
+{
+    etx_event *out = NULL;
+    float cells[9] = {1.0f};
+    float *all = etx_test_alloc(n * 9, sizeof *all);
+
+    for (int64_t i = 0; i < n; i++)
+        memcpy(all + 9 * i, cells, sizeof cells);
+    ck_assert_ok(etx_event_create(&out, n, NULL, etx_event_positions(event)));
+    ck_assert_ok(etx_event_set_cell_features(out, all));
+    free(all);
+    return out;
+}
+
+/* An event of nearly as many hits looks for no algorithm again. */
+ETX_TEST(test_cuda_shim_algorithms_are_kept)
+{
+    struct search search;
+    etx_context *context = NULL;
+    int64_t before = 0;
+
+    open_search(&search);
+    ck_assert_ok(open_device(&context));
+    const int64_t max = etx_event_n_hits(search.event);
+    float *point = etx_test_alloc(max * 64, sizeof *point);
+
+    for (int64_t n = max; n > max - 60; n -= 20) {
+        etx_event *event = first_hits(search.event, n);
+        int64_t n_dim = 0;
+
+        ck_assert_ok(
+            etx_embed(&n_dim, point, max * 64, context, search.model, event));
+        if (n == max)
+            before = shim_heuristics();
+        etx_event_free(event);
+    }
+    ck_assert_int_gt(before, 0);
+    ck_assert_int_eq(shim_heuristics(), before);
+    free(point);
+    etx_context_free(context);
+    close_search(&search);
+}
+
+/* What the first event needed in pieces is not held next to the one piece of
+ * the next events, and no wait keeps a processor busy to its end. */
+ETX_TEST(test_cuda_shim_memory_held)
+{
+    struct search search;
+    etx_context *context = NULL;
+    etx_tracks *expected = NULL;
+    size_t most = 0;
+
+    open_search(&search);
+    ck_assert_ok(open_device(&context));
+    const int64_t spins = shim_count().spins;
+
+    (void)find_tracks(&expected, context, &search);
+    for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
+        etx_stage_timing timing = {.struct_size = sizeof timing};
+
+        ck_assert_ok(etx_context_timing(&timing, context, stage));
+        if ((size_t)timing.peak_bytes > most)
+            most = (size_t)timing.peak_bytes;
+    }
+    for (int32_t turn = 0; turn < 3; turn++)
+        find_and_compare(context, &search, expected);
+    ck_assert_uint_le(shim_held(), WORKSPACE + most + most / 4);
+    ck_assert_int_eq(shim_count().spins, spins);
+    etx_tracks_free(expected);
+    etx_context_free(context);
+    ck_assert_uint_eq(shim_held(), 0);
+    close_search(&search);
 }

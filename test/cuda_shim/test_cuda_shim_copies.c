@@ -20,7 +20,7 @@ static const struct {
 #define MIN_STEP  4           /* one hit of this many is in the sample */
 #define BINS      4096        /* of distances in the sample */
 #define N_COUNTS  9           /* waited for, besides the sample */
-#define N_STAGES  8           /* whose ends are waited for */
+#define N_STAGES  6           /* whose ends wait for queued work */
 
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
