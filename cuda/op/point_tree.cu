@@ -75,25 +75,30 @@ __global__ static void codes_kernel(uint64_t *code, int32_t *row,
     }
 }
 
+/* out [n_points, width] in order, n_dim coordinates and zeros. */
 __global__ static void reorder_kernel(float *out, const float *point,
-    const int32_t *order, int64_t n_points, int32_t n_dim)
+    const int32_t *order, int64_t n_points, int32_t n_dim, int32_t width)
 {
-    for (int64_t t = etx_first_item(); t < n_points * n_dim;
-         t += etx_item_step())
-        out[t] = point[(int64_t)order[t / n_dim] * n_dim + t % n_dim];
+    for (int64_t t = etx_first_item(); t < n_points * width;
+         t += etx_item_step()) {
+        const int32_t k = (int32_t)(t % width);
+
+        out[t] =
+            k < n_dim ? point[(int64_t)order[t / width] * n_dim + k] : 0.0f;
+    }
 }
 
-/* box [n_boxes, 2, n_dim] around every n_members of n members. Member i is a
- * point (stride n_dim, high 0) or a box (stride 2 n_dim, high n_dim): its low
+/* box [n_boxes, 2, width] around every n_members of n members. Member i is a
+ * point (stride width, high 0) or a box (stride 2 width, high width): its low
  * corner is at i * stride of corner, its high corner `high` behind it. */
 __global__ static void boxes_kernel(float *box, const float *corner,
     int64_t n_boxes, int64_t n_members, int64_t n, int64_t stride, int64_t high,
-    int32_t n_dim)
+    int32_t width)
 {
-    for (int64_t t = etx_first_item(); t < n_boxes * n_dim;
+    for (int64_t t = etx_first_item(); t < n_boxes * width;
          t += etx_item_step()) {
-        const int64_t b = t / n_dim;
-        const int64_t k = t % n_dim;
+        const int64_t b = t / width;
+        const int64_t k = t % width;
         const int64_t end = (b + 1) * n_members < n ? (b + 1) * n_members : n;
         float min = corner[b * n_members * stride + k];
         float max = corner[b * n_members * stride + high + k];
@@ -102,8 +107,8 @@ __global__ static void boxes_kernel(float *box, const float *corner,
             min = fminf(min, corner[i * stride + k]);
             max = fmaxf(max, corner[i * stride + high + k]);
         }
-        box[b * 2 * n_dim + k] = min;
-        box[b * 2 * n_dim + n_dim + k] = max;
+        box[b * 2 * width + k] = min;
+        box[b * 2 * width + width + k] = max;
     }
 }
 
@@ -139,26 +144,30 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
     const int64_t n_leaves = (n_points + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS;
     const int64_t n_branches =
         (n_leaves + ETX_BRANCH_LEAVES - 1) / ETX_BRANCH_LEAVES;
+    const int32_t n_quads = n_dim <= 8 ? 2 : (n_dim + 3) / 4;
+    const int32_t width = 4 * n_quads;
     int32_t *order = NULL;
     float *sorted = NULL;
     float *leaf = NULL;
     float *branch = NULL;
 
     ETX_TRY(scratch->alloc(&order, n_points, "order of points"));
-    ETX_TRY(scratch->alloc(&sorted, n_points * n_dim, "points in order"));
-    ETX_TRY(scratch->alloc(&leaf, n_leaves * 2 * n_dim, "boxes of leaves"));
+    ETX_TRY(scratch->alloc(&sorted, n_points * width, "points in order"));
+    ETX_TRY(scratch->alloc(&leaf, n_leaves * 2 * width, "boxes of leaves"));
     ETX_TRY(
-        scratch->alloc(&branch, n_branches * 2 * n_dim, "boxes of branches"));
+        scratch->alloc(&branch, n_branches * 2 * width, "boxes of branches"));
     ETX_TRY(sort_points(stream, order, point, n_points, n_dim));
-    ETX_TRY(etx_launch(stream, n_points * n_dim, reorder_kernel, sorted, point,
-        (const int32_t *)order, n_points, n_dim));
-    ETX_TRY(etx_launch(stream, n_leaves * n_dim, boxes_kernel, leaf,
-        (const float *)sorted, n_leaves, ETX_LEAF_POINTS, n_points, n_dim, 0,
-        n_dim));
-    ETX_TRY(etx_launch(stream, n_branches * n_dim, boxes_kernel, branch,
-        (const float *)leaf, n_branches, ETX_BRANCH_LEAVES, n_leaves, 2 * n_dim,
-        n_dim, n_dim));
-    *out = (struct etx_point_tree){
-        n_points, n_leaves, n_branches, n_dim, order, sorted, leaf, branch};
+    ETX_TRY(etx_launch(stream, n_points * width, reorder_kernel, sorted, point,
+        (const int32_t *)order, n_points, n_dim, width));
+    ETX_TRY(etx_launch(stream, n_leaves * width, boxes_kernel, leaf,
+        (const float *)sorted, n_leaves, ETX_LEAF_POINTS, n_points, width, 0,
+        width));
+    ETX_TRY(etx_launch(stream, n_branches * width, boxes_kernel, branch,
+        (const float *)leaf, n_branches, ETX_BRANCH_LEAVES, n_leaves, 2 * width,
+        width, width));
+    *out = (struct etx_point_tree){n_points, n_leaves, n_branches, n_quads,
+        order, reinterpret_cast<const float4 *>(sorted),
+        reinterpret_cast<const float4 *>(leaf),
+        reinterpret_cast<const float4 *>(branch)};
     return ETX_OK;
 }

@@ -1,15 +1,17 @@
 /* cuda/op/radius_graph.cu -- all pairs of points within a radius.
  *
- * One thread per point walks the tree (point_tree.cuh): it skips branches and
- * leaves whose boxes are beyond the radius and computes the distances to the
- * points of the other leaves, as op/graph.h defines them.
+ * A warp has the 32 points of a leaf of the tree (point_tree.cuh), one a lane.
+ * It tests the boxes of 32 branches, then of 32 leaves, against its own in one
+ * step, and computes the distances of its points to every point of the leaves
+ * that are near, as op/graph.h defines them.
  *
- * * All neighbours: the first walk counts the edges of every point, a prefix
- *   sum of the counts gives offsets, the second walk writes the edges.
+ * * All neighbours: several warps share the leaves that are near. One walk
+ *   appends the sources of the edges into each point to its slots, in any
+ *   order; where the slots of points do not suffice, a second walk of their
+ *   leaves alone appends all of theirs. A warp then sorts those of a point.
  * * k nearest: one walk keeps the k nearest points so far in a heap; once it is
- *   full, the distance of the farthest is the new radius.
- *
- * A radix sort orders the edges by (dst, src). Its key is the edge:
+ *   full, the distance of the farthest is the new radius. A radix sort orders
+ *   the edges by (dst, src). Its key is the edge:
  *
  *     bit  2 * shift - 1 .. shift   shift - 1 .. 0
  *          dst                      src
@@ -24,6 +26,9 @@
 #include <math.h>
 
 #define HEAP_BYTES ((int64_t)256 << 20) /* of the heaps of one block */
+#define SLOT_BYTES ((int64_t)256 << 20) /* of all slots */
+#define MAX_SLOTS  128                  /* of a point */
+#define N_PARTS    4 /* warps that share the leaves near one */
 
 /* What every kernel of a search needs. */
 struct search {
@@ -33,19 +38,6 @@ struct search {
     float limit;   /* squared radius */
     int32_t shift; /* an edge is dst << shift | src */
 };
-
-__device__ static float squared_distance(
-    const float *a, const float *b, int32_t n_dim, float limit)
-{
-    float s = 0.0f;
-
-    for (int32_t k = 0; k < n_dim && !(s > limit); k++) {
-        const float d = a[k] - b[k];
-
-        s = k == 0 ? d * d : fmaf(d, d, s);
-    }
-    return s;
-}
 
 /* Whether the edge i -> j has the wanted orientation. */
 __device__ static int32_t is_kept(
@@ -58,104 +50,189 @@ __device__ static int32_t is_kept(
     return i < j;
 }
 
-/* visit(s, j) of the points of leaf l other than that at index t. */
-template <typename Visit>
-__device__ static void walk_leaf(
-    const struct etx_point_tree &tree, int64_t t, int64_t l, Visit &visit)
-{
-    const float *point = tree.point + t * tree.n_dim;
-    const int64_t first = l * ETX_LEAF_POINTS;
-    const int64_t end = first + ETX_LEAF_POINTS < tree.n_points
-                            ? first + ETX_LEAF_POINTS
-                            : tree.n_points;
+/* The walk of a warp: of all its lanes together. A lane whose limit is negative
+ * has no point. QUADS: float4 of a point, which registers then hold; 0: any. */
+template <int QUADS, typename Visit> struct walk {
+    const struct etx_point_tree &tree;
+    Visit &visit;
+    int64_t own;  /* leaf */
+    int32_t part; /* of N_PARTS; or -1: all leaves */
+    int64_t t;    /* the point of the lane */
+    float4 held[QUADS > 0 ? QUADS : 1];
 
-    if (etx_is_beyond(
-            tree.leaf + l * 2 * tree.n_dim, point, tree.n_dim, visit.limit))
-        return;
-    for (int64_t u = first; u < end; u++) {
-        const float s = squared_distance(
-            point, tree.point + u * tree.n_dim, tree.n_dim, visit.limit);
-
-        if (u != t && s <= visit.limit)
-            visit.add(s, tree.order[u]);
-    }
-}
-
-template <typename Visit>
-__device__ static void walk_branch(
-    const struct etx_point_tree &tree, int64_t t, int64_t b, Visit &visit)
-{
-    const int64_t first = b * ETX_BRANCH_LEAVES;
-    const int64_t end = first + ETX_BRANCH_LEAVES < tree.n_leaves
-                            ? first + ETX_BRANCH_LEAVES
-                            : tree.n_leaves;
-
-    if (etx_is_beyond(tree.branch + b * 2 * tree.n_dim,
-            tree.point + t * tree.n_dim, tree.n_dim, visit.limit))
-        return;
-    for (int64_t l = first; l < end; l++)
-        walk_leaf(tree, t, l, visit);
-}
-
-/* The branch of the point itself first: it has most of the near points. */
-template <typename Visit>
-__device__ static void walk(
-    const struct etx_point_tree &tree, int64_t t, Visit &visit)
-{
-    const int64_t own = t / (ETX_LEAF_POINTS * ETX_BRANCH_LEAVES);
-
-    walk_branch(tree, t, own, visit);
-    for (int64_t b = 0; b < tree.n_branches; b++)
-        if (b != own)
-            walk_branch(tree, t, b, visit);
-}
-
-/* ------------------------------------------------------ all neighbours -- */
-
-/* Counts the edges of point i or, with `out`, writes them. */
-struct edge_writer {
-    const struct search &search;
-    float limit;
-    int32_t i;
-    int64_t count;
-    uint64_t *out;
-
-    __device__ void add(float, int32_t j)
+    __device__ walk(const struct etx_point_tree &of, Visit &with, int64_t leaf,
+        int32_t which)
+        : tree(of), visit(with), own(leaf), part(which),
+          t(leaf * ETX_LEAF_POINTS + etx_lane())
     {
-        if (!is_kept(search, i, j))
+        if (t >= tree.n_points)
+            t = tree.n_points - 1;
+        for (int32_t q = 0; q < QUADS; q++)
+            held[q] = tree.point[t * QUADS + q];
+    }
+
+    __device__ int32_t n_quads() const
+    {
+        return QUADS > 0 ? QUADS : tree.n_quads;
+    }
+
+    __device__ const float4 *point() const
+    {
+        return QUADS > 0 ? held : tree.point + t * tree.n_quads;
+    }
+
+    /* Whether a box is within the squared distance limit of that of the leaf.
+     */
+    __device__ bool is_near(const float4 *box, float limit) const
+    {
+        const float4 *const low = tree.leaf + own * 2 * n_quads();
+
+        return etx_box_distance<QUADS>(low, low + n_quads(), box,
+                   box + n_quads(), n_quads()) <= limit;
+    }
+
+    __device__ void leaf(int64_t l)
+    {
+        const float4 *const box = tree.leaf + l * 2 * n_quads();
+        const int64_t first = l * ETX_LEAF_POINTS;
+        const int64_t end = first + ETX_LEAF_POINTS < tree.n_points
+                                ? first + ETX_LEAF_POINTS
+                                : tree.n_points;
+        const bool is_close = etx_box_distance<QUADS>(point(), point(), box,
+                                  box + n_quads(), n_quads()) <= visit.limit;
+
+        if (!__any_sync(ETX_CUDA_ALL_LANES, is_close))
             return;
-        if (out != NULL)
-            out[count] = (uint64_t)(uint32_t)j << search.shift | (uint32_t)i;
-        count++;
+        for (int64_t u = first; u < end; u++) {
+            const float s = etx_squared_distance<QUADS>(
+                point(), tree.point + u * n_quads(), n_quads());
+
+            if (s <= visit.limit && u != t)
+                visit.add(s, tree.order[u]);
+        }
+    }
+
+    __device__ void branch(int64_t b)
+    {
+        const int64_t first = b * ETX_BRANCH_LEAVES;
+        const int64_t l = first + etx_lane();
+        const float limit = visit.widest();
+        unsigned near = __ballot_sync(ETX_CUDA_ALL_LANES,
+            l < tree.n_leaves && is_near(tree.leaf + l * 2 * n_quads(), limit));
+
+        if (part >= 0)
+            near &= 0x11111111u << part;
+        for (; near != 0; near &= near - 1)
+            leaf(first + __ffs((int)near) - 1);
+    }
+
+    /* The branch of the leaf itself first: it has most of the near points. */
+    __device__ void run()
+    {
+        const int64_t home = own / ETX_BRANCH_LEAVES;
+
+        branch(home);
+        for (int64_t first = 0; first < tree.n_branches;
+             first += ETX_CUDA_WARP) {
+            const int64_t b = first + etx_lane();
+            const float limit = visit.widest();
+            unsigned near = __ballot_sync(ETX_CUDA_ALL_LANES,
+                b < tree.n_branches && b != home &&
+                    is_near(tree.branch + b * 2 * n_quads(), limit));
+
+            for (; near != 0; near &= near - 1)
+                branch(first + __ffs((int)near) - 1);
+        }
     }
 };
 
-/* count [n_points + 1], the last 0. */
-__global__ static void count_kernel(int64_t *count, struct search search)
-{
-    for (int64_t t = etx_first_item(); t <= search.tree.n_points;
-         t += etx_item_step()) {
-        if (t == search.tree.n_points) {
-            count[t] = 0;
-            continue;
-        }
-        struct edge_writer writer = {
-            search, search.limit, search.tree.order[t], 0, NULL};
+/* ------------------------------------------------------ all neighbours -- */
 
-        walk(search.tree, t, writer);
-        count[t] = writer.count;
+/* Where the sources of the edges into point i are appended: slots i * n_slots
+ * .., or from offset[i] on those of the points that these do not suffice for.
+ */
+struct rows {
+    int32_t *source;
+    int32_t n_slots;
+    const int64_t *offset; /* [n_points], or NULL: slots */
+    const int64_t *wanted; /* [n_points] with offset: edges into a point */
+    int64_t *n_short;      /* 1 if the slots of a point do not suffice */
+};
+
+/* Appends the sources of the edges into point i. */
+struct collector {
+    const struct search &search;
+    const struct rows &rows;
+    float limit;
+    int32_t i;
+    int64_t *count; /* of i, also of other warps */
+
+    __device__ float widest() const
+    {
+        return search.limit;
+    }
+
+    __device__ void add(float, int32_t j)
+    {
+        if (!is_kept(search, j, i))
+            return;
+        const int64_t at = (int64_t)atomicAdd(
+            reinterpret_cast<unsigned long long *>(count), 1ull);
+
+        if (rows.offset != NULL)
+            rows.source[rows.offset[i] + at] = j;
+        else if (at < rows.n_slots)
+            rows.source[(int64_t)i * rows.n_slots + at] = j;
+        else
+            etx_write_same(rows.n_short, (int64_t)1);
+    }
+};
+
+/* count [n_points], 0 before, becomes the number of edges into each point that
+ * is appended. */
+template <int QUADS>
+__global__ static void append_kernel(
+    int64_t *count, struct rows rows, struct search search)
+{
+    const struct etx_point_tree &tree = search.tree;
+
+    for (int64_t w = etx_first_warp_item(); w < tree.n_leaves * N_PARTS;
+         w += etx_warp_item_step()) {
+        struct collector collector = {search, rows, -1.0f, 0, NULL};
+        struct walk<QUADS, struct collector> walk(
+            tree, collector, w / N_PARTS, (int32_t)(w % N_PARTS));
+        const int64_t t = w / N_PARTS * ETX_LEAF_POINTS + etx_lane();
+
+        collector.i = tree.order[walk.t];
+        collector.count = count + collector.i;
+        if (t < tree.n_points &&
+            (rows.offset == NULL || rows.wanted[collector.i] > rows.n_slots))
+            collector.limit = search.limit;
+        if (__any_sync(ETX_CUDA_ALL_LANES, collector.limit >= 0.0f))
+            walk.run();
     }
 }
 
-__global__ static void write_kernel(
-    uint64_t *edge, const int64_t *offset, struct search search)
+/* src and dst of the edges into each point, by source: a warp per point. */
+__global__ static void order_kernel(int32_t *src, int32_t *dst,
+    const int64_t *count, const int64_t *offset, struct rows slots,
+    const int32_t *rest, int64_t n_points)
 {
-    for (int64_t t = etx_first_item(); t < search.tree.n_points;
-         t += etx_item_step()) {
-        struct edge_writer writer = {
-            search, search.limit, search.tree.order[t], 0, edge + offset[t]};
+    for (int64_t i = etx_first_warp_item(); i < n_points;
+         i += etx_warp_item_step()) {
+        const int64_t n = count[i];
+        const int32_t *const source = n > slots.n_slots
+                                          ? rest + offset[i]
+                                          : slots.source + i * slots.n_slots;
 
-        walk(search.tree, t, writer);
+        for (int64_t k = etx_lane(); k < n; k += ETX_CUDA_WARP) {
+            int64_t at = offset[i];
+
+            for (int64_t m = 0; m < n; m++)
+                at += source[m] < source[k];
+            src[at] = source[k];
+            dst[at] = (int32_t)i;
+        }
     }
 }
 
@@ -167,6 +244,15 @@ struct nearest {
     float limit; /* largest squared distance that may enter the heap */
     int32_t max, n;
     uint64_t *heap; /* [max] */
+
+    __device__ float widest() const
+    {
+        float out = limit;
+
+        for (int32_t step = ETX_CUDA_WARP / 2; step > 0; step /= 2)
+            out = fmaxf(out, __shfl_xor_sync(ETX_CUDA_ALL_LANES, out, step));
+        return out;
+    }
 
     __device__ void sift_down(uint64_t entry)
     {
@@ -211,17 +297,28 @@ struct nearest {
     }
 };
 
-/* For the points first .. first + n - 1 of the tree: heap [n, max] = their
- * edges, count [n] of each. */
+/* For the points first .. first + n - 1 of the tree, first that of a leaf: heap
+ * [n, max] = their edges, count [n] of each. */
+template <int QUADS>
 __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
     int32_t max, int64_t first, int64_t n, struct search search)
 {
-    for (int64_t t = etx_first_item(); t < n; t += etx_item_step()) {
-        const int32_t i = search.tree.order[first + t];
-        struct nearest nearest = {search.limit, max, 0, heap + t * max};
+    const int64_t n_leaves = (n + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS;
+
+    for (int64_t w = etx_first_warp_item(); w < n_leaves;
+         w += etx_warp_item_step()) {
+        const int64_t t = w * ETX_LEAF_POINTS + etx_lane();
+        struct nearest nearest = {
+            t < n ? search.limit : -1.0f, max, 0, heap + t * max};
+        struct walk<QUADS, struct nearest> walk(
+            search.tree, nearest, first / ETX_LEAF_POINTS + w, -1);
         int64_t n_kept = 0;
 
-        walk(search.tree, first + t, nearest);
+        walk.run();
+        if (t >= n)
+            continue;
+        const int32_t i = search.tree.order[walk.t];
+
         for (int32_t m = 0; m < nearest.n; m++) {
             const int32_t j = (int32_t)(uint32_t)nearest.heap[m];
 
@@ -287,27 +384,79 @@ static etx_status return_edges(struct etx_stream *stream,
     return ETX_OK;
 }
 
+static etx_status append(struct etx_stream *stream, int64_t *count,
+    const struct rows *rows, const struct search *search)
+{
+    const int64_t n = search->tree.n_points;
+
+    ETX_CUDA(cudaMemsetAsync(count, 0, (size_t)(n + 1) * sizeof *count,
+        etx_cuda_of(stream)->stream));
+    return etx_launch_warps(stream, search->tree.n_leaves * N_PARTS,
+        search->tree.n_quads == 2 ? append_kernel<2> : append_kernel<0>, count,
+        *rows, *search);
+}
+
+/* The edges from the slots, or from rest those of points with more, in order.
+ */
+static etx_status order_edges(struct etx_stream *stream,
+    const struct etx_radius_graph_args *args, const int64_t *count,
+    const int64_t *offset, const struct rows *slots, const int32_t *rest,
+    int64_t n_edges)
+{
+    etx_cuda_owned<int32_t> src(stream->memory);
+    etx_cuda_owned<int32_t> dst(stream->memory);
+
+    ETX_TRY(src.alloc(n_edges, "sources of edges"));
+    ETX_TRY(dst.alloc(n_edges, "targets of edges"));
+    ETX_TRY(etx_launch_warps(stream, args->n_points, order_kernel, src.data,
+        dst.data, count, offset, *slots, rest, args->n_points));
+    args->out->n_edges = n_edges;
+    args->out->src = src.release();
+    args->out->dst = dst.release();
+    return ETX_OK;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static etx_status find_all(struct etx_stream *stream,
     const struct etx_radius_graph_args *args, const struct search *search)
 {
     struct etx_cuda_scratch scratch(stream);
     const int64_t n = args->n_points;
+    const int64_t fits = SLOT_BYTES / (n * (int64_t)sizeof(int32_t)) + 1;
+    struct rows rows = {};
+    int32_t *rest = NULL;
     int64_t *count = NULL;
     int64_t *offset = NULL;
-    uint64_t *edge = NULL;
-    int64_t n_edges = 0;
+    int64_t sizes[2] = {0, 0}; /* edges; whether slots do not suffice */
 
-    ETX_TRY(scratch.alloc(&count, n + 1, "edges of points"));
-    ETX_TRY(scratch.alloc(&offset, n + 1, "edges of points"));
-    ETX_TRY(etx_launch(stream, n + 1, count_kernel, count, *search));
+    rows.n_slots = (int32_t)smaller(smaller(MAX_SLOTS, n - 1), fits);
+    ETX_TRY(scratch.alloc(&count, n + 1, "edges into points"));
+    ETX_TRY(scratch.alloc(&offset, n + 2, "edges into points"));
+    ETX_TRY(scratch.alloc(&rows.source, n * rows.n_slots, "slots of points"));
+    rows.n_short = offset + n + 1;
+    ETX_CUDA(cudaMemsetAsync(
+        rows.n_short, 0, sizeof *rows.n_short, etx_cuda_of(stream)->stream));
+    ETX_TRY(append(stream, count, &rows, search));
     ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
     ETX_TRY(etx_memory_to_host(
-        stream->memory, &n_edges, offset + n, 1, sizeof n_edges));
-    ETX_TRY(check_limit(args, n_edges));
-    ETX_TRY(scratch.alloc(&edge, n_edges, "edges"));
-    ETX_TRY(etx_launch(
-        stream, n, write_kernel, edge, (const int64_t *)offset, *search));
-    return return_edges(stream, args, edge, n_edges, search->shift);
+        stream->memory, sizes, offset + n, 2, sizeof *sizes));
+    ETX_TRY(check_limit(args, sizes[0]));
+    if (sizes[1] != 0) {
+        struct rows all = rows;
+        int64_t *appended = NULL;
+
+        ETX_TRY(scratch.alloc(&rest, sizes[0], "edges"));
+        ETX_TRY(scratch.alloc(&appended, n + 1, "edges into points"));
+        all.source = rest;
+        all.offset = offset;
+        all.wanted = count;
+        ETX_TRY(append(stream, appended, &all, search));
+    }
+    return order_edges(stream, args, count, offset, &rows, rest, sizes[0]);
 }
 
 /* Append the edges of the points first .. first + n - 1 to edge [*n_edges].
@@ -320,8 +469,10 @@ static etx_status find_nearest_of(struct etx_stream *stream, uint64_t *edge,
 
     ETX_CUDA(cudaMemsetAsync(
         count + n, 0, sizeof *count, etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(
-        stream, n, nearest_kernel, count, heap, max, first, n, *search));
+    ETX_TRY(
+        etx_launch_warps(stream, (n + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS,
+            search->tree.n_quads == 2 ? nearest_kernel<2> : nearest_kernel<0>,
+            count, heap, max, first, n, *search));
     ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
     ETX_TRY(etx_launch(stream, n, collect_kernel, edge + *n_edges,
         (const uint64_t *)heap, (const int64_t *)count, (const int64_t *)offset,
@@ -341,8 +492,9 @@ static etx_status find_nearest(struct etx_stream *stream,
         (int32_t)(args->max_neighbours < others ? args->max_neighbours
                                                 : others);
     const int64_t row = (int64_t)max * (int64_t)sizeof(uint64_t);
-    const int64_t fits = HEAP_BYTES / row < 1 ? 1 : HEAP_BYTES / row;
-    const int64_t block = fits < args->n_points ? fits : args->n_points;
+    const int64_t fits = HEAP_BYTES / row / ETX_LEAF_POINTS * ETX_LEAF_POINTS;
+    const int64_t block = smaller(
+        fits > ETX_LEAF_POINTS ? fits : ETX_LEAF_POINTS, args->n_points);
     int64_t n_edges = 0;
     uint64_t *heap = NULL;
     uint64_t *edge = NULL;

@@ -147,6 +147,10 @@ struct alignas(8) float2 {
     float x, y;
 };
 
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
 struct cudaLaunchAttribute;
 
 struct cudaLaunchConfig_t {
@@ -232,7 +236,23 @@ template <typename T> T __shfl_xor_sync(unsigned lanes, T value, int mask)
     return value;
 }
 
+static inline unsigned __ballot_sync(unsigned lanes, int is_set)
+{
+    unsigned bits = (unsigned)(is_set != 0) << (threadIdx.x % 32);
+
+    for (int step = 16; step > 0; step /= 2)
+        bits |= __shfl_xor_sync(lanes, bits, step);
+    return bits;
+}
+
+static inline int __any_sync(unsigned lanes, int is_set)
+{
+    return __ballot_sync(lanes, is_set) != 0;
+}
+
 /* ---------------------------------------------------- device functions -- */
+
+#define __ffs __builtin_ffs
 
 #define __expf expf /* the C library has a function of this name */
 

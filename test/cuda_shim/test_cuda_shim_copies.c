@@ -20,7 +20,8 @@ static const struct {
 #define MIN_STEP  4           /* one hit of this many is in the sample */
 #define BINS      4096        /* of distances in the sample */
 #define N_COUNTS  9           /* waited for, besides the sample */
-#define N_STAGES  6           /* whose ends wait for queued work */
+#define N_PAIRS   1           /* radius graphs, which say two of them */
+#define N_STAGES  6 /* whose ends wait for queued work */
 
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
@@ -65,8 +66,8 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     ck_assert_int_ge(rows, has_sample * n / MIN_STEP / 2);
     ck_assert_int_le(rows, has_sample * n / MIN_STEP * 2);
     ck_assert_int_eq(again.copies_out, 1 + N_COUNTS + 2 * has_sample);
-    ck_assert_int_eq(
-        again.bytes_out, 4 * n + 8 * (N_COUNTS + (1 + BINS) * has_sample));
+    ck_assert_int_eq(again.bytes_out,
+        4 * n + 8 * (N_COUNTS + N_PAIRS + (2 + BINS) * has_sample));
     ck_assert_int_eq(again.waits, again.copies_out + N_STAGES);
     etx_context_free(context);
     etx_event_free(event);

@@ -245,7 +245,9 @@ class Launch:
         store[at] = np.ascontiguousarray(values).view(np.uint8)
 
     def atom(self, one, active):
-        """cas, one thread after the other."""
+        """cas or add, one thread after the other."""
+        if one.parts[2:] == ["add", "u64"]:
+            return self.atom_add(one, active)
         if one.parts[2:] != ["cas", "b32"]:
             raise Fault("unknown: " + one.text)
         expected = self.read(one.operands[2], "b32", active)
@@ -258,7 +260,28 @@ class Launch:
                 store[at[t]] = value[t : t + 1].view(np.uint8)
         self.write(one.operands[0], before, active)
 
+    def atom_add(self, one, active):
+        value = self.read(one.operands[2], "u64", active)
+        before = np.zeros(len(active), np.uint64)
+        store, at = self.locate("global", one.operands[1], active, 8)
+        for t in range(len(active)):
+            before[t] = store[at[t]].view(np.uint64)[0]
+            store[at[t]] = (before[t : t + 1] + value[t]).view(np.uint8)
+        self.write(one.operands[0], before, active)
+
     # ---------------------------------------------------------------- warps --
+
+    def vote(self, one, active):
+        warps = self.warps(active, one.text)
+        is_set = self.flag(one.operands[1], active).reshape(warps.shape)
+        if one.parts[1:] == ["sync", "any", "pred"]:
+            value = np.broadcast_to(is_set.any(1)[:, None], warps.shape)
+        elif one.parts[1:] == ["sync", "ballot", "b32"]:
+            bits = (is_set.astype(np.uint64) << np.arange(WARP, dtype=np.uint64)).sum(1)
+            value = np.broadcast_to(bits.astype(np.uint32)[:, None], warps.shape)
+        else:
+            raise Fault("unknown: " + one.text)
+        self.write(one.operands[0], value.reshape(-1), active)
 
     def shfl(self, one, active):
         if one.parts[1:3] != ["sync", "bfly"]:
@@ -379,6 +402,22 @@ class Launch:
             values = np.where(by >= bits, values.dtype.type(0), values)
         self.write(one.operands[0], values, active)
 
+    def brev(self, one, active):
+        x = self.read(one.operands[1], "u32", active)
+        bits = np.unpackbits(x.astype(">u4").view(np.uint8).reshape(-1, 4), axis=1)
+        packed = np.packbits(bits[:, ::-1].copy(), axis=1)
+        self.write(one.operands[0], packed.view(">u4").reshape(-1).astype(np.uint32), active)
+
+    def bfind(self, one, active):
+        """shiftamt: zeros before the highest bit; of 0, -1."""
+        if one.parts[1:] != ["shiftamt", "u32"]:
+            raise Fault("unknown: " + one.text)
+        x = self.read(one.operands[1], "u32", active)
+        zeros = 31 - np.frexp(x.astype(float))[1] + 1
+        self.write(
+            one.operands[0], np.where(x == 0, -1, zeros).astype(np.int32), active
+        )
+
     def bfi(self, one, active):
         kind = "u" + one.type[1:]
         a, b = (self.read(o, kind, active) for o in one.operands[1:3])
@@ -438,8 +477,8 @@ class Launch:
 
     def step(self, one, active):
         name = one.parts[0]
-        if name in ("ld", "st", "atom", "shfl", "mma", "mov", "setp", "selp",
-                    "cvt", "bfi"):
+        if name in ("ld", "st", "atom", "shfl", "vote", "mma", "mov", "setp", "selp",
+                    "cvt", "bfi", "brev", "bfind"):
             getattr(self, name)(one, active)
         elif name in ("and", "or", "xor", "not"):
             self.logic(one, active)

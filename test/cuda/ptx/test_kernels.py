@@ -239,68 +239,88 @@ class Tree:
     """Points in the order of a tree, as etx_point_tree_build makes it."""
 
     def __init__(self, memory, point, radius):
-        self.n, self.n_dim = point.shape
-        self.point = point
+        self.n, n_dim = point.shape
+        self.n_quads = 2 if n_dim <= 8 else tiles(n_dim, 4)
+        self.point = np.zeros((self.n, 4 * self.n_quads), "f4")
+        self.point[:, :n_dim] = point
         self.order = np.random.default_rng(5).permutation(self.n).astype("i4")
         self.limit = np.float32(float(np.float32(radius)) ** 2)
-        self.shift = max(1, int(self.n).bit_length())
-        n_leaves = tiles(self.n, POINTS)
-        n_branches = tiles(n_leaves, LEAVES)
+        self.n_leaves = tiles(self.n, POINTS)
+        n_branches = tiles(self.n_leaves, LEAVES)
         self.text = struct.pack(
-            "<qqqi4xQQQQQifi4x", self.n, n_leaves, n_branches, self.n_dim,
-            memory.put(self.order), memory.put(point), memory.put(self.boxes(POINTS)),
-            memory.put(self.boxes(POINTS * LEAVES)), 0, 0, self.limit, self.shift)
+            "<qqqi4xQQQQQifi4x", self.n, self.n_leaves, n_branches, self.n_quads,
+            memory.put(self.order), memory.put(self.point), memory.put(self.boxes(POINTS)),
+            memory.put(self.boxes(POINTS * LEAVES)), 0, 0, self.limit, 1)
 
     def boxes(self, n):
         ends = [self.point[f : f + n] for f in range(0, self.n, n)]
         return np.stack([np.stack([p.min(0), p.max(0)]) for p in ends]).astype("f4")
 
     def edges(self):
-        """Of float64, and of distances within 1e-5 of the radius."""
+        """(dst, src) of float64, and of distances within 1e-5 of the radius."""
         d = self.point[:, None].astype(float) - self.point[None].astype(float)
         s = (d * d).sum(-1)
-        i, j = self.order[:, None], self.order[None]
+        i, j = np.broadcast_arrays(self.order[:, None], self.order[None])
         return [
-            set(((j.astype("u8") << np.uint64(self.shift)) | i.astype("u8"))[
-                (s <= float(self.limit) * f) & (i < j)].tolist())
+            set(zip(j[kept].tolist(), i[kept].tolist()))
             for f in (1 - 1e-5, 1 + 1e-5)
+            for kept in [(s <= float(self.limit) * f) & (i < j)]
         ]
 
 
 class Graphs(unittest.TestCase):
-    def find_edges(self, n, n_dim, radius, seed):
+    def append(self, memory, tree, rows):
+        """Edges into each point, and instructions of the walk."""
+        count = memory.put(np.zeros(tree.n + 1, "i8"))
+        name = "append_kernelILi%dE" % (2 if tree.n_quads == 2 else 0)
+        n_instructions = Launch(kernel("radius_graph", name),
+                                struct.pack("<Q", count) + rows + tree.text, memory, 2).run()
+        return count, memory.get(count, tree.n, "i8"), n_instructions
+
+    def find_edges(self, n, n_dim, radius, seed, n_slots=128):
         memory = Memory()
         random = np.random.default_rng(seed)
         point = random.standard_normal((n, n_dim)).astype("f4")
-        point = point[np.argsort(point[:, 0])]
-        tree = Tree(memory, point, radius)
-        count = memory.empty(n + 1, "i8")
-        n_count = Launch(kernel("radius_graph", "count_kernel"),
-                         struct.pack("<Q", count) + tree.text, memory, 2).run()
-        counts = memory.get(count, n + 1, "i8")
-        offset = np.concatenate([[0], np.cumsum(counts[:n])])
-        edge = memory.empty(int(offset[n]), "u8")
-        Launch(kernel("radius_graph", "write_kernel"),
-               struct.pack("<QQ", edge, memory.put(offset)) + tree.text, memory, 2).run()
-        found = set(memory.get(edge, int(offset[n]), "u8").tolist())
-        self.assertEqual(len(found), offset[n])
+        tree = Tree(memory, point[np.argsort(point[:, 0])], radius)
+        is_short = memory.put(np.zeros(1, "i8"))
+        slots = struct.pack("<Qi4xQQQ", memory.empty(n * n_slots, "i4"), n_slots, 0, 0, is_short)
+        at, counts, n_instructions = self.append(memory, tree, slots)
+        offset = np.concatenate([[0], np.cumsum(counts)])
+        n_edges = int(offset[n])
+        begin, rest = memory.put(offset), memory.empty(n_edges + 1, "i4")
+        self.assertEqual(memory.get(is_short, 1, "i8")[0], (counts > n_slots).any())
+        if (counts > n_slots).any():
+            rows = struct.pack("<Qi4xQQQ", rest, n_slots, begin, at, is_short)
+            again = self.append(memory, tree, rows)[1]
+            self.assertTrue((again[counts > n_slots] == counts[counts > n_slots]).all())
+        src, dst = memory.empty(n_edges + 1, "i4"), memory.empty(n_edges + 1, "i4")
+        n_order = Launch(kernel("radius_graph", "order_kernel"),
+                         struct.pack("<QQQQ", src, dst, at, begin) + slots
+                         + struct.pack("<Qq", rest, n), memory, 2).run()
+        found = list(zip(memory.get(dst, n_edges, "i4").tolist(),
+                         memory.get(src, n_edges, "i4").tolist()))
+        self.assertEqual(found, sorted(set(found)))
         sure, possible = tree.edges()
-        self.assertLessEqual(sure, found)
-        self.assertLessEqual(found, possible)
-        return n_count
+        self.assertLessEqual(sure, set(found))
+        self.assertLessEqual(set(found), possible)
+        return n_instructions, n_order, n_edges
 
     def test_radius_graph(self):
         random = np.random.default_rng(6)
-        for seed in range(2):
+        for seed in range(3):
             n, n_dim = int(random.integers(2, 300)), int(random.integers(1, 12))
             with self.subTest(n=n, n_dim=n_dim):
-                self.find_edges(n, n_dim, 0.4 * n_dim**0.5, seed)
+                self.find_edges(n, n_dim, 0.4 * n_dim**0.5, seed, (128, 1, 5)[seed])
 
     def test_instructions_of_radius_graph(self):
-        per_warp = self.find_edges(512, 8, 0.8, 9) / 16
-        check_count(self, documented(), "count_kernel",
-                    "warp of 32 points, 8 dimensions, 512 normal points, radius 0.8",
-                    per_warp)
+        wanted = documented()
+        walk = self.find_edges(512, 8, 0.8, 9)[0]
+        check_count(self, wanted, "append_kernel",
+                    "leaf of 32 points, 8 dimensions, 512 normal points, radius 0.8",
+                    walk / 16)
+        _, order, n_edges = self.find_edges(256, 3, 1.2, 10)
+        check_count(self, wanted, "order_kernel",
+                    "point with %d edges on average" % (n_edges / 256), order / 256)
 
     def components(self, n, n_edges, seed):
         memory = Memory()
