@@ -55,7 +55,7 @@ struct etx_cuda {
     cudaEvent_t done;      /* all that was queued before the host waits */
     int32_t next_half;
     size_t limit, in_use, peak; /* bytes of the pool; limit 0: none */
-    uint64_t kept;              /* the pool keeps so many when they are free */
+    uint64_t kept;              /* the pool keeps up to these, free or not */
     int32_t n_live;
     struct etx_cuda_live live[ETX_CUDA_MAX_LIVE];
     int32_t next_plan;

@@ -109,8 +109,9 @@ static int32_t alignment_of(const struct etx_cuda_gemm *gemm)
     return (int32_t)(bits & (~bits + 1));
 }
 
-/* Ask the heuristic once; *n_found is 0 where the library has no algorithm. */
-static etx_status ask(cublasLtMatmulHeuristicResult_t *found, int *n_found,
+/* Query the heuristic once; *n_found is 0 where the library has no algorithm.
+ */
+static etx_status query(cublasLtMatmulHeuristicResult_t *found, int *n_found,
     struct etx_cuda *cuda, struct product *product, uint32_t reductions,
     uint32_t alignment)
 {
@@ -146,10 +147,10 @@ static etx_status choose(struct etx_cuda_plan *plan, struct etx_cuda *cuda)
 
     ETX_TRY(describe(&product, plan));
     ETX_BLAS(cublasLtMatmulPreferenceCreate(&product.preference));
-    ETX_TRY(ask(&found, &n_found, cuda, &product,
+    ETX_TRY(query(&found, &n_found, cuda, &product,
         CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, (uint32_t)plan->alignment));
     if (n_found == 0)
-        ETX_TRY(ask(&found, &n_found, cuda, &product,
+        ETX_TRY(query(&found, &n_found, cuda, &product,
             CUBLASLT_REDUCTION_SCHEME_NONE, plan->is_half ? 2 : 4));
     if (n_found == 0)
         return etx_fail(ETX_ERR_DEVICE,
@@ -172,7 +173,7 @@ static int32_t is_for(
 }
 
 /* The least number from n on with three significant bits: an algorithm for so
- * many rows also does for fewer, and events of any size ask for few. */
+ * many rows also does for fewer, and events of any size need few. */
 static int64_t round_rows(int64_t n)
 {
     int64_t step = 1;

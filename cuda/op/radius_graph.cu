@@ -8,7 +8,8 @@
  * * All neighbours: several warps share the leaves that are near. One walk
  *   appends the sources of the edges into each point to its slots, in any
  *   order; where the slots of points do not suffice, a second walk of their
- *   leaves alone appends all of theirs. A warp then sorts those of a point.
+ *   leaves alone appends all of theirs. A warp then sorts the sources of a
+ *   point.
  * * k nearest: one walk keeps the k nearest points so far in a heap; once it is
  *   full, the distance of the farthest is the new radius. A radix sort orders
  *   the edges by (dst, src). Its key is the edge:
@@ -149,7 +150,8 @@ template <int QUADS, typename Visit> struct walk {
 /* ------------------------------------------------------ all neighbours -- */
 
 /* Where the sources of the edges into point i are appended: slots i * n_slots
- * .., or from offset[i] on those of the points that these do not suffice for.
+ * .., or from offset[i] on the sources of the points that these do not suffice
+ * for.
  */
 struct rows {
     int32_t *source;
@@ -396,7 +398,8 @@ static etx_status append(struct etx_stream *stream, int64_t *count,
         *rows, *search);
 }
 
-/* The edges from the slots, or from rest those of points with more, in order.
+/* The edges from the slots, or from rest the sources of points with more, in
+ * order.
  */
 static etx_status order_edges(struct etx_stream *stream,
     const struct etx_radius_graph_args *args, const int64_t *count,

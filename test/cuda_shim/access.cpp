@@ -5,8 +5,9 @@
  * below are not ThreadSanitizer's: they know the threads of a device. An
  * access ends the test that
  *
- * - races: two threads of a launch touch the same bytes, at least one writes, not
- *   both are atomic or volatile, and neither __syncthreads nor, within a warp,
+ * - races: two threads of a launch touch the same bytes, at least one writes,
+ * not both are atomic or volatile, and neither __syncthreads nor, within a
+ * warp,
  *   __syncwarp lies between. Shuffles and tile products order no memory;
  * - is outside of an allocation or of the shared memory of the launch, or
  *   touches memory of another device;
@@ -113,8 +114,8 @@ static void open_region(
     region->range = {begin, bytes};
     region->of_block = of_block;
     for (struct cell *&cells : region->cells) {
-        void *const memory = mmap(NULL, (bytes / WORD + 1) * sizeof(struct cell),
-            PROT_READ | PROT_WRITE,
+        void *const memory = mmap(NULL,
+            (bytes / WORD + 1) * sizeof(struct cell), PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (memory == MAP_FAILED)
@@ -150,8 +151,8 @@ void shim_check_launch(const struct shim_range *of_launch, int device)
 }
 
 /* Whether one of them comes before the other for all threads to see. */
-static bool are_ordered(const struct shim_position &a,
-    const struct shim_position &b, bool of_block)
+static bool are_ordered(
+    const struct shim_position &a, const struct shim_position &b, bool of_block)
 {
     if (a.launch != b.launch || (of_block && a.block != b.block))
         return true;
@@ -167,9 +168,8 @@ static bool is_race(
     const struct record &a, const struct record &b, bool of_block)
 {
     return ((a.kind | b.kind) & WRITES) != 0 &&
-           (a.kind & b.kind & IS_ATOMIC) == 0 &&
-           a.first < b.first + b.bytes && b.first < a.first + a.bytes &&
-           !are_ordered(a.at, b.at, of_block);
+           (a.kind & b.kind & IS_ATOMIC) == 0 && a.first < b.first + b.bytes &&
+           b.first < a.first + a.bytes && !are_ordered(a.at, b.at, of_block);
 }
 
 static void compare(
@@ -343,5 +343,4 @@ void __tsan_write_range(void *at, size_t bytes)
 {
     access(at, bytes, WRITES, CODE, false);
 }
-
 }

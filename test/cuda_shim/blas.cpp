@@ -124,8 +124,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out,
     cudaDataType_t type, uint64_t rows, uint64_t columns, int64_t leading)
 {
-    if ((type != CUDA_R_32F && type != CUDA_R_16F) || rows == 0 || columns == 0 ||
-        leading < (int64_t)rows)
+    if ((type != CUDA_R_32F && type != CUDA_R_16F) || rows == 0 ||
+        columns == 0 || leading < (int64_t)rows)
         return CUBLAS_STATUS_INVALID_VALUE;
     const cublasStatus_t status = make(out);
 
@@ -187,8 +187,8 @@ static bool sizes_of(int64_t *m, int64_t *n, int64_t *k,
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
     cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
-    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t,
-    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+    cublasLtMatmulPreference_t preference, int,
     cublasLtMatmulHeuristicResult_t found[], int *n_found)
 {
     int64_t m, n, k;
@@ -211,9 +211,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
                    ? CUBLAS_STATUS_NOT_SUPPORTED
                    : CUBLAS_STATUS_INVALID_VALUE;
     found->algo = {{(uint64_t)m, (uint64_t)n, (uint64_t)k,
-        (uint64_t)operation->transposed[0],
-        (uint64_t)operation->transposed[1], preference->alignment,
-        preference->workspace, (uint64_t)a->type}};
+        (uint64_t)operation->transposed[0], (uint64_t)operation->transposed[1],
+        preference->alignment, preference->workspace, (uint64_t)a->type}};
     *n_found = 1;
     return answer(CUBLAS_STATUS_INVALID_VALUE);
 }
@@ -234,16 +233,15 @@ static std::vector<float> rows_of(const void *x,
 
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            out[(size_t)(i * columns + j)] =
-                element(x, layout->type,
-                    is_transposed ? j + i * layout->leading
-                                  : i + j * layout->leading);
+            out[(size_t)(i * columns + j)] = element(x, layout->type,
+                is_transposed ? j + i * layout->leading
+                              : i + j * layout->leading);
     return out;
 }
 
 /* Columns of d are rows of the caller; they are summed over, too. */
-static bool is_for_size(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
-    int64_t n, int64_t k)
+static bool is_for_size(
+    const cublasLtMatmulAlgo_t *algorithm, int64_t m, int64_t n, int64_t k)
 {
     const uint64_t *const size = algorithm->data;
     const bool is_exact = size[1] == (uint64_t)n && size[2] == (uint64_t)k;

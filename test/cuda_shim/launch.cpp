@@ -21,14 +21,14 @@ extern "C" {
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define WARP        32
-#define MAX_LANES  1024
-#define MAX_WARPS   (MAX_LANES / WARP)
-#define MAX_STACKS  (MAX_LANES + 1)
-#define STACK_BYTES ((size_t)128 << 10)
+#define WARP         32
+#define MAX_LANES    1024
+#define MAX_WARPS    (MAX_LANES / WARP)
+#define MAX_STACKS   (MAX_LANES + 1)
+#define STACK_BYTES  ((size_t)128 << 10)
 #define TILE_PRODUCT (-1) /* the mask of who waits for one */
 #define WARP_BARRIER 0    /* the mask of __syncwarp() */
-#define SCATTER     ((uint64_t)0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
+#define SCATTER      ((uint64_t)0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
 
 enum state { IS_NEW, IS_READY, WAITS_FOR_WARP, WAITS_FOR_BLOCK, IS_DONE };
 
@@ -55,7 +55,7 @@ static struct stack *free_stacks;
 static struct stack scheduler;
 static struct stack *running; /* the stack and the lane that run */
 static int32_t running_lane;
-static int32_t warp_first; /* of the warp that runs */
+static int32_t warp_first;         /* of the warp that runs */
 static int32_t n_begun[MAX_WARPS]; /* of its lanes */
 static int32_t lane_order;         /* lanes begin in the order of their number
                                     * xor this */
@@ -159,8 +159,8 @@ static struct stack *alloc_stack(void)
 
     /* As if work had been called: six registers and where to return to, with
      * the stack as a called function finds it. */
-    void **const top = reinterpret_cast<void **>(
-        memory + STACK_BYTES - sizeof(void *));
+    void **const top =
+        reinterpret_cast<void **>(memory + STACK_BYTES - sizeof(void *));
 
     top[0] = NULL;
     top[-1] = reinterpret_cast<void *>(work);
@@ -245,8 +245,7 @@ static void unpack(float (&a)[16][16], float (&b)[16][8],
 
                 a[l / 4 + w % 2 * 8][k] = half_of(part[l]->a[w], h);
                 if (w < 2)
-                    b[l % 4 * 2 + h + w * 8][l / 4] =
-                        half_of(part[l]->b[w], h);
+                    b[l % 4 * 2 + h + w * 8][l / 4] = half_of(part[l]->b[w], h);
             }
 }
 
@@ -256,14 +255,14 @@ static void multiply_tiles(const uint64_t *value)
     float a[16][16], b[16][8];
 
     for (int32_t l = 0; l < WARP; l++)
-        part[l] = reinterpret_cast<const struct tile_part *>(
-            (uintptr_t)value[l]);
+        part[l] =
+            reinterpret_cast<const struct tile_part *>((uintptr_t)value[l]);
     unpack(a, b, part);
     for (int32_t l = 0; l < WARP; l++)
         for (int32_t s = 0; s < 4; s++)
             for (int32_t k = 0; k < 16; k++)
-                part[l]->d[s] += a[l / 4 + s / 2 * 8][k] *
-                                 b[k][l % 4 * 2 + s % 2];
+                part[l]->d[s] +=
+                    a[l / 4 + s / 2 * 8][k] * b[k][l % 4 * 2 + s % 2];
 }
 
 /* The lanes of the warp have all come to an exchange: make it. */
@@ -422,8 +421,7 @@ static bool is_possible(const struct cudaLaunchConfig_t *config)
            config->blockDim.x % WARP == 0 && config->blockDim.y == 1 &&
            config->blockDim.z == 1 && config->gridDim.x > 0 &&
            config->gridDim.x <= 0x7FFFFFFFu && config->gridDim.y == 1 &&
-           config->gridDim.z == 1 &&
-           config->dynamicSmemBytes <= shared_allowed;
+           config->gridDim.z == 1 && config->dynamicSmemBytes <= shared_allowed;
 }
 
 /* The blocks, each once: from a random one on, in steps that their number has
@@ -482,7 +480,6 @@ cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
     if (!is_possible(config))
         shim_abort("a launch of a size that is not possible");
     memcpy(launch.kernel.data(), kernel, bytes);
-    shim_queue(
-        config->stream, [launch]() mutable { run_launch(launch); });
+    shim_queue(config->stream, [launch]() mutable { run_launch(launch); });
     return cudaSuccess;
 }

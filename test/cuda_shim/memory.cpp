@@ -1,9 +1,10 @@
 /* cuda_shim/memory.cpp -- devices, streams, events and memory.
  *
- * Work of a stream is queued and runs when the host waits for the stream, or for
- * an event behind it: a host that reads too early, or writes too early what is
- * to be copied, shows. Device memory is filled with bytes that make floats not
- * numbers, also when it is freed, and has guard zones which are checked then.
+ * Work of a stream is queued and runs when the host waits for the stream, or
+ * for an event behind it: a host that reads too early, or writes too early what
+ * is to be copied, shows. Device memory is filled with bytes that make floats
+ * not numbers, also when it is freed, and has guard zones which are checked
+ * then.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda.h"
@@ -23,14 +24,15 @@
 #include <string>
 #include <vector>
 
-#define DEVICE_BYTES ((size_t)16 << 30) /* of addresses; memory as it is used */
+#define DEVICE_BYTES ((size_t)16 << 30) /* of addresses; memory as it is used  \
+                                         */
 #define PINNED_BYTES ((size_t)4 << 30)
 #define HEAP_BYTES   (DEVICE_BYTES + PINNED_BYTES)
 #define MAX_BYTES    ((size_t)2 << 30) /* what the devices have */
 #define ALIGNMENT    SHIM_GRANULE
 #define GUARD_BYTES  SHIM_GRANULE
-#define UNSET       0xFF
-#define GUARD       0xA5
+#define UNSET        0xFF
+#define GUARD        0xA5
 
 /* What a stream is to do: entries n_done .. n_done + work.size() - 1. */
 struct queue {
@@ -51,18 +53,18 @@ struct shim_event {
 struct shim_pool {
     int device;
     size_t n_live;
-    size_t kept;                /* free bytes stay up to so many held */
-    size_t held;                /* bytes, in use or free */
+    size_t kept; /* free bytes stay in the pool up to this size */
+    size_t held; /* bytes, in use or free */
     std::multiset<size_t> free; /* bytes of blocks */
 };
 
 struct piece {
-    size_t bytes; /* requested */
+    size_t bytes;           /* requested */
     struct shim_pool *pool; /* NULL: pinned */
 };
 
 static struct shim_heap heap_storage;
-static char *heap;        /* [HEAP_BYTES], devices first */
+static char *heap;                            /* [HEAP_BYTES], devices first */
 static std::map<char *, struct piece> pieces; /* by address, guards inside */
 static std::set<char *> freed;  /* pieces that a stream will free */
 static std::set<void *> others; /* streams, events, pools */
@@ -74,7 +76,7 @@ static struct shim_counts counts;
 static int32_t is_closed;
 static bool is_active[SHIM_DEVICES];
 static thread_local cudaError_t last_error;
-static thread_local int selected; /* by cudaSetDevice */
+static thread_local int selected;            /* by cudaSetDevice */
 static thread_local std::vector<int> pushed; /* devices of contexts */
 static std::recursive_mutex turns;
 
@@ -127,10 +129,10 @@ static void open_heap(void)
     if (memory == MAP_FAILED)
         shim_abort("no addresses for the memory of a device");
     heap = static_cast<char *>(memory);
-    void *const granules = mmap(NULL,
-        HEAP_BYTES / SHIM_GRANULE * sizeof(struct shim_granule),
-        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-        0);
+    void *const granules =
+        mmap(NULL, HEAP_BYTES / SHIM_GRANULE * sizeof(struct shim_granule),
+            PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+            -1, 0);
 
     if (granules == MAP_FAILED)
         shim_abort("no addresses for the memory of a device");
@@ -244,9 +246,8 @@ cudaError_t cudaGetDevice(int *device)
 /* A call that fails changes nothing. */
 cudaError_t cudaSetDevice(int device)
 {
-    const cudaError_t error = is_device(device)
-                                  ? answer(cudaErrorLaunchFailure)
-                                  : fail(cudaErrorInvalidDevice);
+    const cudaError_t error = is_device(device) ? answer(cudaErrorLaunchFailure)
+                                                : fail(cudaErrorInvalidDevice);
 
     if (error == cudaSuccess) {
         (pushed.empty() ? selected : pushed.back()) = device;
@@ -351,7 +352,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
     return answer(cudaErrorLaunchFailure);
 }
 
-/* ------------------------------------------------------ streams and events -- */
+/* ------------------------------------------------------ streams and events --
+ */
 
 template <typename T> static cudaError_t make(T **out)
 {
@@ -542,16 +544,17 @@ cudaError_t cudaMemPoolSetAttribute(
     const cudaError_t error = answer(cudaErrorLaunchFailure);
 
     if (error == cudaSuccess)
-        pool->kept = (size_t)*static_cast<const uint64_t *>(value);
+        pool->kept = (size_t) * static_cast<const uint64_t *>(value);
     return error;
 }
 
-size_t shim_held(void)
+size_t shim_pool_bytes(void)
 {
     return held;
 }
 
-/* The smallest free block that is large enough, less its rest, or new memory. */
+/* The smallest free block that is large enough, less its rest, or new memory.
+ */
 static void hold(struct shim_pool *pool, size_t bytes)
 {
     const auto block = pool->free.lower_bound(bytes);
@@ -685,7 +688,8 @@ static char *find_piece(void *memory, bool is_pinned)
     return found->first;
 }
 
-/* Its bytes count as free from now on, its addresses once the stream is there. */
+/* Its bytes count as free from now on, its addresses once the stream is there.
+ */
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 {
     const shim_turn turn;

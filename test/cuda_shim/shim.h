@@ -42,7 +42,7 @@ struct shim_counts {
 struct shim_counts shim_count(void);
 
 /* Bytes that pools hold, in use or kept. */
-size_t shim_held(void);
+size_t shim_pool_bytes(void);
 
 /* Allocations, streams, events, pools and handles that are not freed. */
 int64_t shim_live(void);

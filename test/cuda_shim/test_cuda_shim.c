@@ -414,7 +414,7 @@ ETX_TEST(test_cuda_shim_algorithms_are_kept)
 
 /* What the first event needed in pieces is not held next to the one piece of
  * the next events, and no wait keeps a processor busy to its end. */
-ETX_TEST(test_cuda_shim_memory_held)
+ETX_TEST(test_cuda_shim_pool_bytes)
 {
     struct search search;
     etx_context *context = NULL;
@@ -435,10 +435,10 @@ ETX_TEST(test_cuda_shim_memory_held)
     }
     for (int32_t turn = 0; turn < 3; turn++)
         find_and_compare(context, &search, expected);
-    ck_assert_uint_le(shim_held(), WORKSPACE + most + most / 4);
+    ck_assert_uint_le(shim_pool_bytes(), WORKSPACE + most + most / 4);
     ck_assert_int_eq(shim_count().spins, spins);
     etx_tracks_free(expected);
     etx_context_free(context);
-    ck_assert_uint_eq(shim_held(), 0);
+    ck_assert_uint_eq(shim_pool_bytes(), 0);
     close_search(&search);
 }
