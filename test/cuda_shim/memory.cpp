@@ -24,8 +24,7 @@
 #include <string>
 #include <vector>
 
-#define DEVICE_BYTES ((size_t)16 << 30) /* of addresses; memory as it is used  \
-                                         */
+#define DEVICE_BYTES ((size_t)16 << 30) /* of addresses */
 #define PINNED_BYTES ((size_t)4 << 30)
 #define HEAP_BYTES   (DEVICE_BYTES + PINNED_BYTES)
 #define MAX_BYTES    ((size_t)2 << 30) /* what the devices have */

@@ -21,7 +21,7 @@ static const struct {
 #define BINS      4096        /* of distances in the sample */
 #define N_COUNTS  9           /* waited for, besides the sample */
 #define N_PAIRS   1           /* radius graphs, which say two of them */
-#define N_STAGES  6 /* whose ends wait for queued work */
+#define N_STAGES  6           /* whose ends wait for queued work */
 
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
