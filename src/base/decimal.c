@@ -94,33 +94,28 @@ static struct scaled scale_quickly(uint64_t significand, int64_t decimal)
 }
 
 /* The bits nearest to value, ties to even. ETX_UNSURE when the value is loose
- * and may lie on both sides of a tie. */
+ * and may lie on both sides of a tie, and for a denormal: exact values are
+ * larger. */
 static inline enum etx_rounding round_to_bits(
     uint64_t *bits, struct scaled value, const struct etx_float_format *format)
 {
     const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
     const int shift = __builtin_clzll(value.high);
     const uint64_t high = value.high << shift;
-    int32_t exponent = value.exponent - shift + 63 + bias;
-    int32_t n_dropped = 63 - format->n_mantissa;
+    const int32_t exponent = value.exponent - shift + 63 + bias;
+    const int32_t n_dropped = 63 - format->n_mantissa;
 
     if (exponent > 2 * bias)
         return ETX_INFINITE;
-    if (exponent < 1) { /* denormal, the exponent of which is stored as 0 */
-        if (value.loose)
-            return ETX_UNSURE;
-        n_dropped += 1 - exponent;
-        n_dropped = n_dropped > 65 ? 65 : n_dropped;
-        exponent = 1;
-    }
+    if (exponent < 1)
+        return ETX_UNSURE;
 
-    /* n_dropped is at least 11; 64 and more leave no bit. */
-    const uint64_t kept = n_dropped < 64 ? high >> n_dropped : 0;
-    const uint64_t rest = n_dropped < 64 ? high << (64 - n_dropped) : high;
+    const uint64_t kept = high >> n_dropped;
+    const uint64_t rest = high << (64 - n_dropped);
     const uint64_t half = (uint64_t)1 << 63;
     /* Bit operators: no branch on what is as good as random. */
     const uint64_t is_odd = (value.more | (kept & 1)) & (rest == half);
-    const uint64_t is_up = (is_odd | (rest > half)) & (n_dropped <= 64);
+    const uint64_t is_up = is_odd | (rest > half);
 
     if (value.loose) {
         const uint64_t unit = (uint64_t)1 << (64 - n_dropped + shift);
