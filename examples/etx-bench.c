@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <jansson.h>
 
@@ -193,14 +192,6 @@ static int compare_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double now(void)
-{
-    struct timespec time = {0, 0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Seconds to read a hits file: one line. */
 static int bench_read(const struct options *o)
 {
@@ -210,12 +201,12 @@ static int bench_read(const struct options *o)
 
     for (int64_t k = 0; result == 0 && k < o->repeats; k++) {
         etx_event *event = NULL;
-        const double start = now();
+        const double start = program_now();
 
         if (etx_event_read_trackml_files(
                 &event, o->read, NULL, NULL, NULL, NULL) != ETX_OK)
             result = program_failed(NULL);
-        seconds[k] = now() - start;
+        seconds[k] = program_now() - start;
         n_hits = etx_event_n_hits(event);
         etx_event_free(event);
     }

@@ -9,11 +9,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <exatrkx/dist.h>
 #include <jansson.h>
@@ -25,28 +23,25 @@
 #include "scaling_report.h"
 #include "training.h"
 
-#define MAX_RANKS        256 /* threads of one process */
-#define LOG_LINES        1000
-#define SECONDS_PER_LINE 30.0
+#define MAX_RANKS 256 /* threads of one process */
 
 static const char summary[] =
     "Train a stage of a model file on several ranks: started by mpirun or\n"
     "srun, or as threads of this process with --ranks.";
 
 struct options {
-    const char *config, *out, *start, *log, *detector, *cache, *deal, *report;
+    struct training_options common;
+    const char *deal, *report;
     const char *parts; /* phi, kd or NULL: whole graphs */
-    struct program_list data, validation;
-    int64_t n_ranks; /* threads of this process; 0: MPI */
-    int64_t n_threads, validate_every;
-    double deadline, time_limit, checkpoint_seconds;
-    int32_t resume, is_fast, is_sharded;
+    int64_t n_ranks;   /* threads of this process; 0: MPI */
+    int64_t n_threads;
+    double deadline;
+    int32_t is_fast, is_sharded;
 };
 
 static void check_options(const struct options *o)
 {
-    if (o->config == NULL || o->out == NULL || o->data.count == 0)
-        exit(program_usage("--config, --data and --out are needed"));
+    training_check_options(&o->common);
     if (o->deal != NULL && strcmp(o->deal, "balanced") != 0 &&
         strcmp(o->deal, "turn") != 0)
         exit(program_usage("--deal %s: not balanced or turn", o->deal));
@@ -61,20 +56,7 @@ static void check_options(const struct options *o)
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"config", "FILE", "training configuration, JSON", .text = &o->config},
-        {"data", "DIR", "training events: a folder or a prefix; repeatable",
-            .list = &o->data},
-        {"validation", "DIR",
-            "validation events: a folder or a prefix; repeatable",
-            .list = &o->validation},
-        {"out", "FILE",
-            "model file to write; checkpoints go to FILE.checkpoint",
-            .text = &o->out},
-        {"start", "FILE",
-            "model file with the other stages, or to continue this one",
-            .text = &o->start},
-        {"resume", NULL, "resume from FILE.checkpoint, on any number of ranks",
-            .flag = &o->resume},
+        TRAINING_OPTIONS(&o->common),
         {"ranks", "N",
             "number of ranks as threads of this process, without MPI",
             .integer = &o->n_ranks, .low = 1, .high = MAX_RANKS},
@@ -99,23 +81,9 @@ static void read_options(struct options *o, int argc, char **argv)
         {"scaling-report", "FILE",
             "append the cost of this run to FILE and print all runs in it",
             .text = &o->report},
-        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
-            .text = &o->detector},
-        {"log", "FILE",
-            "append losses and validations, one JSON object per line",
-            .text = &o->log},
-        {"cache", "DIR", "existing folder for cached graphs of events",
-            .text = &o->cache},
-        {"validate-every", "N",
-            "steps between validations; 0 = n_steps / 10 (default)",
-            .integer = &o->validate_every, .low = 0, .high = 1e9},
-        {"checkpoint-seconds", "S", "seconds between checkpoints (default 60)",
-            .number = &o->checkpoint_seconds, .low = 0, .high = 1e9},
-        {"time-limit", "S", "stop after S seconds; writes checkpoint and model",
-            .number = &o->time_limit, .low = 0, .high = 1e9},
     };
 
-    o->checkpoint_seconds = 60.0;
+    o->common.checkpoint_seconds = 60.0;
     o->deadline = 60.0;
     program_parse(
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
@@ -123,13 +91,6 @@ static void read_options(struct options *o, int argc, char **argv)
 }
 
 /* ------------------------------------------------------------- one rank -- */
-
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number)
-{
-    stop_signal = number;
-}
 
 /* Seconds of the steps of a rank. */
 struct step_seconds {
@@ -181,22 +142,15 @@ static int rank_failed(
             return rank_failed(rank, check_status, subject);                   \
     } while (0)
 
-static double rank_now(void)
-{
-    struct timespec time = {0, 0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* ------------------------------------------ events, model and trainer -- */
 
 static const char *event_name(const struct rank *rank, int64_t k)
 {
     const struct options *o = rank->options;
 
-    return k < rank->n_training ? o->data.item[k]
-                                : o->validation.item[k - rank->n_training];
+    return k < rank->n_training
+               ? o->common.data.item[k]
+               : o->common.validation.item[k - rank->n_training];
 }
 
 /* The only rank that reads this event; -1: all ranks read it. */
@@ -211,8 +165,8 @@ static int32_t find_reader(const struct rank *rank, int64_t k)
 /* Read the events of this rank; all ranks get the number of hits of each. */
 static int read_events(struct rank *rank)
 {
-    rank->n_training = rank->options->data.count;
-    rank->n_events = rank->n_training + rank->options->validation.count;
+    rank->n_training = rank->options->common.data.count;
+    rank->n_events = rank->n_training + rank->options->common.validation.count;
     rank->event = program_allocate(rank->n_events, sizeof(*rank->event));
     rank->n_hits = program_allocate(rank->n_events, sizeof *rank->n_hits);
     for (int64_t k = 0; k < rank->n_events; k++) {
@@ -310,15 +264,15 @@ static int make_trainer(struct rank *rank)
     RANK_CHECK(rank,
         etx_trainer_create(
             &rank->trainer, rank->context, rank->config, rank->start),
-        o->config);
+        o->common.config);
     if (join_ranks(rank) != 0)
         return rank->result;
-    if (o->cache != NULL)
-        RANK_CHECK(
-            rank, etx_trainer_set_cache(rank->trainer, o->cache), "--cache");
+    if (o->common.cache != NULL)
+        RANK_CHECK(rank, etx_trainer_set_cache(rank->trainer, o->common.cache),
+            "--cache");
     if (add_events(rank) != 0)
         return rank->result;
-    return o->resume ? resume(rank) : 0;
+    return o->common.resume ? resume(rank) : 0;
 }
 
 static char *join_text(const char *left, const char *right)
@@ -363,8 +317,8 @@ static int rank_open(struct rank *rank)
 {
     const struct options *o = rank->options;
 
-    rank->checkpoint = join_text(o->out, ".checkpoint");
-    rank->earlier = join_text(o->out, ".checkpoint.earlier");
+    rank->checkpoint = join_text(o->common.out, ".checkpoint");
+    rank->earlier = join_text(o->common.out, ".checkpoint.earlier");
     ranks_log_open(&rank->steps);
     rank->report.struct_size = sizeof rank->report;
     rank->validation =
@@ -376,13 +330,14 @@ static int rank_open(struct rank *rank)
     if (rank->number == 0)
         training_remove_leftovers(rank->checkpoint);
     if (open_context(rank) == 0)
-        rank->result = program_detector(&rank->detector, o->detector);
-    if (rank->result == 0 && o->start != NULL)
-        rank->result = program_model(&rank->start, o->start);
-    if (rank->result == 0 && rank->number == 0 && o->log != NULL) {
-        rank->log = fopen(o->log, "a");
+        rank->result = program_detector(&rank->detector, o->common.detector);
+    if (rank->result == 0 && o->common.start != NULL)
+        rank->result = program_model(&rank->start, o->common.start);
+    if (rank->result == 0 && rank->number == 0 && o->common.log != NULL) {
+        rank->log = fopen(o->common.log, "a");
         if (rank->log == NULL)
-            rank->result = program_error("%s: cannot be written", o->log);
+            rank->result =
+                program_error("%s: cannot be written", o->common.log);
     }
     if (rank->result == 0 && read_events(rank) == 0)
         (void)make_trainer(rank);
@@ -401,7 +356,7 @@ static void rank_close(struct rank *rank)
     etx_context_free(rank->context);
     free(rank->checkpoint);
     free(rank->earlier);
-    if (training_log_close(rank->log, rank->options->log) != 0)
+    if (training_log_close(rank->log, rank->options->common.log) != 0)
         rank->result = PROGRAM_FAILED;
     etx_dist_close(rank->dist);
 }
@@ -418,22 +373,26 @@ static int agree(struct rank *rank)
     return 0;
 }
 
+/* Hits of the events to validate on. */
+static double count_hits(const struct rank *rank)
+{
+    double n = 0.0;
+
+    for (int64_t k = rank->n_training; k < rank->n_events; k++)
+        n += rank->n_hits[k];
+    return n;
+}
+
 static int rank_validate(struct rank *rank)
 {
     const etx_training_report *report = &rank->validation;
 
-    if (rank->options->validation.count == 0)
+    if (rank->options->common.validation.count == 0)
         return agree(rank);
     RANK_CHECK(rank, etx_trainer_validate(rank->trainer, &rank->validation),
         "validation");
     if (rank->number == 0) {
-        if (!training_print_unmeasured(report))
-            printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
-                   "auc %.5f, loss %.5f, %.0f s%s\n",
-                (long long)report->step, report->threshold, report->efficiency,
-                report->purity, report->auc, report->loss, report->seconds,
-                report->is_best ? ", the best" : "");
-        fflush(stdout);
+        training_print_validation(report, count_hits(rank));
         training_log_validation(rank->log, report);
     }
     return agree(rank);
@@ -441,7 +400,7 @@ static int rank_validate(struct rank *rank)
 
 static int rank_save_checkpoint(struct rank *rank)
 {
-    rank->saved = rank_now();
+    rank->saved = program_now();
     if (agree(rank) != 0 || rank->number != 0)
         return rank->result;
     training_keep_earlier(rank->checkpoint, rank->earlier);
@@ -454,7 +413,7 @@ static int rank_save_checkpoint(struct rank *rank)
 /* One step and its times. */
 static int run_step(struct rank *rank)
 {
-    const double begin = rank_now();
+    const double begin = program_now();
     etx_dist_statistics before = {.struct_size = sizeof before};
     etx_dist_statistics after = {.struct_size = sizeof after};
 
@@ -462,7 +421,7 @@ static int run_step(struct rank *rank)
     RANK_CHECK(
         rank, etx_trainer_step(rank->trainer, &rank->report), "training");
     RANK_CHECK(rank, etx_dist_get_statistics(&after, rank->dist), "training");
-    rank->spent.all += rank_now() - begin;
+    rank->spent.all += program_now() - begin;
     rank->spent.graphs += rank->report.graphs_seconds;
     rank->spent.network += rank->report.network_seconds;
     rank->spent.moving += after.seconds - before.seconds;
@@ -483,15 +442,16 @@ static void log_step(struct rank *rank)
     if (report->is_skipped)
         training_log_skipped(rank->log, report);
     ranks_log_add(&rank->steps, report);
-    if (rank->number == 0 && rank_now() - rank->shown > SECONDS_PER_LINE) {
-        rank->shown = rank_now();
+    if (rank->number == 0 &&
+        program_now() - rank->shown > TRAINING_SECONDS_PER_LINE) {
+        rank->shown = program_now();
         printf("%lld/%lld loss %.4f, %.0f ms per step\n",
             (long long)report->step, (long long)report->n_steps,
             rank->steps.running_loss,
             1e3 * rank->spent.all / (double)rank->steps.n_all);
         fflush(stdout);
     }
-    if (report->step % (report->n_steps / LOG_LINES + 1) == 0)
+    if (report->step % (report->n_steps / TRAINING_LOG_LINES + 1) == 0)
         ranks_log_write(rank->log, &rank->steps, report, shares);
 }
 
@@ -507,11 +467,12 @@ static int collect_requests(struct rank *rank, double request[N_REQUESTS])
 {
     const struct options *o = rank->options;
 
-    request[REQUEST_STOP] = stop_signal != 0;
-    request[REQUEST_LIMIT] =
-        o->time_limit > 0.0 && rank_now() - rank->begin > o->time_limit;
+    request[REQUEST_STOP] = training_signal != 0;
+    request[REQUEST_LIMIT] = o->common.time_limit > 0.0 &&
+                             program_now() - rank->begin > o->common.time_limit;
     request[REQUEST_SAVE] =
-        rank->number == 0 && rank_now() - rank->saved > o->checkpoint_seconds;
+        rank->number == 0 &&
+        program_now() - rank->saved > o->common.checkpoint_seconds;
     RANK_CHECK(
         rank, etx_dist_sum(rank->dist, request, N_REQUESTS), "after a step");
     return 0;
@@ -520,11 +481,11 @@ static int collect_requests(struct rank *rank, double request[N_REQUESTS])
 static int rank_train(struct rank *rank)
 {
     const int64_t n_steps = etx_trainer_n_steps(rank->trainer);
-    const int64_t wanted = rank->options->validate_every;
-    const int64_t every = wanted > 0 ? wanted : n_steps / 10 + 1;
+    const int64_t every =
+        training_validation_period(&rank->options->common, n_steps);
     double request[N_REQUESTS] = {0.0};
 
-    rank->begin = rank->saved = rank->shown = rank_now();
+    rank->begin = rank->saved = rank->shown = program_now();
     energy_open(&rank->energy, ENERGY_COUNTERS);
     while (rank->result == 0 &&
            request[REQUEST_STOP] + request[REQUEST_LIMIT] <= 0.0 &&
@@ -624,8 +585,8 @@ static int write_model(struct rank *rank)
     etx_model *model = NULL;
 
     RANK_CHECK(rank, etx_trainer_model(&model, rank->trainer), "model");
-    if (etx_model_save(model, rank->options->out) != ETX_OK)
-        rank->result = rank_failed(rank, ETX_ERR_IO, rank->options->out);
+    if (etx_model_save(model, rank->options->common.out) != ETX_OK)
+        rank->result = rank_failed(rank, ETX_ERR_IO, rank->options->common.out);
     etx_model_free(model);
     return rank->result;
 }
@@ -729,12 +690,12 @@ int main(int argc, char **argv)
 
     read_options(&o, argc, argv);
     n_ranks = open_group(dist, &o);
-    config = training_read_config(o.config);
-    if (n_ranks > 0 && config != NULL && training_check_output(o.out) == 0 &&
-        program_expand_events(&o.data) == 0 &&
-        program_expand_events(&o.validation) == 0) {
-        signal(SIGINT, note_signal);
-        signal(SIGTERM, note_signal);
+    config = training_read_config(o.common.config);
+    if (n_ranks > 0 && config != NULL &&
+        training_check_output(o.common.out) == 0 &&
+        program_expand_events(&o.common.data) == 0 &&
+        program_expand_events(&o.common.validation) == 0) {
+        training_catch_signals();
         rank = program_allocate(n_ranks, sizeof *rank);
         for (int32_t r = 0; r < n_ranks; r++)
             rank[r] =
@@ -745,7 +706,7 @@ int main(int argc, char **argv)
     }
     free(rank);
     free(config);
-    program_list_free(&o.data);
-    program_list_free(&o.validation);
+    program_list_free(&o.common.data);
+    program_list_free(&o.common.validation);
     return result;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cores.h"
@@ -576,4 +577,12 @@ int program_ranks(int64_t *rank, int64_t *n_ranks)
     return program_usage("--share: neither mpirun nor srun started this "
                          "process (no OMPI_COMM_WORLD_RANK, PMI_RANK or "
                          "SLURM_PROCID with its size)");
+}
+
+double program_now(void)
+{
+    struct timespec time = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }

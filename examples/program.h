@@ -100,4 +100,7 @@ char *program_shipped_file(const char *relative);
 void *program_allocate(int64_t count, size_t size);
 char *program_copy_text(const char *text);
 
+/* Seconds since some fixed time. */
+double program_now(void);
+
 #endif

@@ -18,6 +18,33 @@
 
 #include "program.h"
 
+volatile sig_atomic_t training_signal;
+
+static void note_signal(int number)
+{
+    training_signal = number;
+}
+
+void training_catch_signals(void)
+{
+    signal(SIGINT, note_signal);
+    signal(SIGTERM, note_signal);
+}
+
+void training_check_options(const struct training_options *options)
+{
+    if (options->config == NULL || options->out == NULL ||
+        options->data.count == 0)
+        exit(program_usage("--config, --data and --out are needed"));
+}
+
+int64_t training_validation_period(
+    const struct training_options *options, int64_t n_steps)
+{
+    return options->validate_every > 0 ? options->validate_every
+                                       : n_steps / 10 + 1;
+}
+
 /* ---------------------------------------------------------------- events -- */
 
 #define MAX_READERS 64
@@ -260,16 +287,31 @@ int training_log_close(FILE *log, const char *path)
 
 /* ------------------------------------------------------------- messages -- */
 
-int training_print_unmeasured(const etx_training_report *report)
+/* ", name value", unless it was not measured. */
+static void print_number(const char *name, double value)
 {
-    if (!isnan(report->n_edges))
-        return 0;
-    printf("step %lld: threshold %.5g, not measured: above %d edges per hit, "
-           "%.0f s\n",
-        (long long)report->step, report->threshold,
-        ETX_VALIDATION_EDGES_PER_HIT, report->seconds);
+    if (isfinite(value))
+        printf(", %s %.5f", name, value);
+}
+
+void training_print_validation(const etx_training_report *report, double n_hits)
+{
+    printf("step %lld: threshold %.5g", (long long)report->step,
+        report->threshold);
+    if (isnan(report->n_edges)) {
+        printf(", not measured: above %d edges per hit",
+            ETX_VALIDATION_EDGES_PER_HIT);
+    } else {
+        printf(", efficiency %.5f, purity %.4f", report->efficiency,
+            report->purity);
+        print_number("auc", report->auc);
+        print_number("loss", report->loss);
+        print_number("pT error", report->pt_error);
+        printf(", %.3f edges per hit", report->n_edges / n_hits);
+    }
+    printf(
+        ", %.0f s%s\n", report->seconds, report->is_best ? ", the best" : "");
     fflush(stdout);
-    return 1;
 }
 
 void training_print_early_end(const etx_trainer *trainer)

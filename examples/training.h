@@ -8,9 +8,67 @@
 #include <exatrkx/train.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "program.h"
+
+#define TRAINING_LOG_LINES        1000
+#define TRAINING_SECONDS_PER_LINE 30.0
+
+/* Options of both programs. */
+struct training_options {
+    const char *config, *out, *start, *log, *detector, *cache;
+    struct program_list data, validation;
+    int64_t validate_every;
+    double time_limit, checkpoint_seconds;
+    int32_t resume;
+};
+
+/* Rows of a table of options that set the struct *o. */
+#define TRAINING_OPTIONS(o)                                                    \
+    {"config", "FILE", "training configuration, JSON", .text = &(o)->config},  \
+        {"data", "DIR", "training events: a folder or a prefix; repeatable",   \
+            .list = &(o)->data},                                               \
+        {"validation", "DIR",                                                  \
+            "validation events: a folder or a prefix; repeatable",             \
+            .list = &(o)->validation},                                         \
+        {"out", "FILE",                                                        \
+            "model file to write; checkpoints go to FILE.checkpoint",          \
+            .text = &(o)->out},                                                \
+        {"start", "FILE",                                                      \
+            "model file with the other stages, or to continue this one",       \
+            .text = &(o)->start},                                              \
+        {"resume", NULL, "resume from FILE.checkpoint", .flag = &(o)->resume}, \
+        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",  \
+            .text = &(o)->detector},                                           \
+        {"log", "FILE",                                                        \
+            "append losses and validations, one JSON object per line",         \
+            .text = &(o)->log},                                                \
+        {"cache", "DIR", "existing folder for cached graphs of events",        \
+            .text = &(o)->cache},                                              \
+        {"validate-every", "N",                                                \
+            "steps between validations; 0 = n_steps / 10 (default)",           \
+            .integer = &(o)->validate_every, .low = 0, .high = 1e9},           \
+        {"checkpoint-seconds", "S",                                            \
+            "seconds between checkpoints (default 60)",                        \
+            .number = &(o)->checkpoint_seconds, .low = 0, .high = 1e9},        \
+    {                                                                          \
+        "time-limit", "S",                                                     \
+            "stop after S seconds; writes checkpoint and model",               \
+            .number = &(o)->time_limit, .low = 0, .high = 1e9                  \
+    }
+
+/* End the program with a usage error unless config, data and out are there. */
+void training_check_options(const struct training_options *options);
+
+/* The steps from one validation to the next. */
+int64_t training_validation_period(
+    const struct training_options *options, int64_t n_steps);
+
+/* The last SIGINT or SIGTERM since training_catch_signals, or 0. */
+extern volatile sig_atomic_t training_signal;
+void training_catch_signals(void);
 
 /* Set list and detector, the others to zero. */
 struct training_events {
@@ -65,9 +123,10 @@ void training_log_skipped(FILE *log, const etx_training_report *report);
  * line on stderr when not all of it was written. */
 int training_log_close(FILE *log, const char *path);
 
-/* Print a line and return 1 for a validation that was not measured
- * (ETX_VALIDATION_EDGES_PER_HIT); else return 0. */
-int training_print_unmeasured(const etx_training_report *report);
+/* Print a validation on events of n_hits hits: what was measured, or that it
+ * was not (ETX_VALIDATION_EDGES_PER_HIT). */
+void training_print_validation(
+    const etx_training_report *report, double n_hits);
 
 /* Say so when the training is over before the schedule is, as validations got
  * no better. */
