@@ -294,6 +294,30 @@ done:
     return status;
 }
 
+etx_status etx_event_select_with_truth(struct etx_event **out,
+    const struct etx_event *event, const int32_t *rows, int64_t n)
+{
+    struct etx_event *to = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_event_select(&to, event, rows, n));
+    ETX_CHECK(select_rows(&to->particle_id, event->particle_id, rows, n,
+        sizeof *to->particle_id, "particle ids"));
+    ETX_CHECK(select_rows(&to->particle_row, event->particle_row, rows, n,
+        sizeof *to->particle_row, "particles of hits"));
+    ETX_CHECK(select_rows(&to->weight, event->weight, rows, n,
+        sizeof *to->weight, "hit weights"));
+    if (event->particles != NULL)
+        ETX_CHECK(etx_alloc_copy(&to->particles, event->particles,
+            event->n_particles, sizeof *to->particles, "particles"));
+    to->n_particles = event->n_particles;
+    *out = to;
+    to = NULL;
+done:
+    etx_event_free(to);
+    return status;
+}
+
 void etx_event_free(etx_event *event)
 {
     if (event == NULL)

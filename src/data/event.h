@@ -33,6 +33,9 @@ struct etx_event {
 /* *out: the hits rows [n] of an event, without truth, for etx_event_free. */
 etx_status etx_event_select(struct etx_event **out,
     const struct etx_event *event, const int32_t *rows, int64_t n);
+/* The same with truth, if the event has it: all its particles stay. */
+etx_status etx_event_select_with_truth(struct etx_event **out,
+    const struct etx_event *event, const int32_t *rows, int64_t n);
 
 /* Replace the cell features by a copy of cell_features [n_hits, 9]. */
 etx_status etx_event_replace_cell_features(

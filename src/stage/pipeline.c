@@ -119,8 +119,14 @@ done:
 
 /* ------------------------------------------------------------ first pass -- */
 
-/* Find and complete long tracks: labels 0 .. *n_tracks - 1. */
-static etx_status find_long_tracks(int32_t *label, int32_t *n_tracks,
+int32_t etx_stage_has_first_pass(
+    const struct etx_model *model, const struct etx_event *event)
+{
+    return model->first_pass != NULL && event->layer_id != NULL &&
+           event->n_hits >= model->first_pass_options.min_hits;
+}
+
+etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
@@ -182,9 +188,9 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
     etx_stage_reset_timings(context);
     ETX_CHECK(
         etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
-    if (model->first_pass != NULL && event->layer_id != NULL &&
-        event->n_hits >= model->first_pass_options.min_hits) {
-        ETX_CHECK(find_long_tracks(label, &n_tracks, context, model, event));
+    if (etx_stage_has_first_pass(model, event)) {
+        ETX_CHECK(
+            etx_stage_first_pass(label, &n_tracks, context, model, event));
         ETX_CHECK(label_rest(label, n_tracks, context, model, event));
     } else {
         ETX_CHECK(run_networks(label, context, model, event, &model->label));

@@ -168,6 +168,15 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
 
 /* ---------------------------------------------------------- all of them -- */
 
+/* pipeline.c: whether the tracks of this event begin with a first pass; and its
+ * labels [n_hits], completed: 0 .. *n_tracks - 1, or -1 for the hits left to
+ * the networks. */
+int32_t etx_stage_has_first_pass(
+    const struct etx_model *model, const struct etx_event *event);
+etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
+
 /* pipeline.c: every stage of the model, then its labels. */
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,

@@ -165,6 +165,7 @@ struct etx_train_augmentation {
     float drop_hits;  /* of an event's hits at most this share is dropped */
     float drop_cells; /* share of events whose hits lose their cells */
     float jitter;     /* mm: modules are moved by at most this sigma */
+    float first_pass; /* share of events that lose the hits it finds */
 };
 
 struct etx_train_validation {

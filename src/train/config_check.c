@@ -16,6 +16,18 @@ int32_t etx_train_moves_hits(const struct etx_train_config *config)
            augmentation->reflect_y || augmentation->reflect_x;
 }
 
+static etx_status check_first_pass(
+    const struct etx_train_config *config, const struct etx_json *model_config)
+{
+    if (config->augmentation.first_pass > 0.0f &&
+        etx_json_get(model_config, "first_pass") == NULL)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: augmentation.first_pass %g without a start model "
+            "that has a first pass: see etx_model_learn_first_pass",
+            (double)config->augmentation.first_pass);
+    return ETX_OK;
+}
+
 /* Features that name a direction do not move along with the hits; the extents
  * of a cluster are lengths on its module, which are the same in a mirror. */
 static etx_status check_augmentation(
@@ -163,6 +175,7 @@ etx_status etx_train_config_check(const struct etx_train_config *config,
 
     ETX_CHECK(check_device(stage, backend));
     ETX_CHECK(check_products(config, backend));
+    ETX_CHECK(check_first_pass(config, model_config));
     ETX_CHECK(check_augmentation(config, stage));
     ETX_CHECK(check_chunks(config, model_config));
     ETX_CHECK(check_votes(config, stage));

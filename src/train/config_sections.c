@@ -147,6 +147,7 @@ static const struct key keys[] = {
     FLOAT(augmentation, "drop_hits", drop_hits, 0.0, 0.9, ALL),
     FLOAT(augmentation, "drop_cells", drop_cells, 0.0, 1.0, ALL),
     FLOAT(augmentation, "jitter", jitter, 0.0, 100.0, ALL),
+    FLOAT(augmentation, "first_pass", first_pass, 0.0, 1.0, ALL),
 
     FLOAT(validation, "target_efficiency", target_efficiency, 0.0, 1.0, ALL),
     CHOICE(validation, "criterion", criterion, criterion_names, ALL),

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/heap.h"
+#include "stage/stage.h"
 #include "train/config_check.h"
 #include "train/hash.h"
 #include "train/objective/edge_objective.h"
@@ -121,6 +122,43 @@ void etx_trainer_close(struct etx_trainer *trainer)
 
 /* --------------------------------------------------------------- events -- */
 
+/* Replace an event by the hits that the first pass leaves to the networks,
+ * where the pipeline has one. */
+static etx_status drop_first_pass(
+    struct etx_event **event, const struct etx_trainer *trainer)
+{
+    struct etx_context *context = trainer->context;
+    struct etx_arena *arena = etx_train_host(context)->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int64_t n_hits = (*event)->n_hits;
+    struct etx_event *rest = NULL;
+    int32_t *label = NULL;
+    int32_t *row = NULL;
+    int32_t n_tracks;
+    int64_t n = 0;
+    etx_status status = ETX_OK;
+
+    if (!etx_stage_has_first_pass(trainer->model, *event))
+        return ETX_OK;
+    ETX_CHECK(etx_arena_alloc(&label, arena, n_hits, sizeof *label, "labels"));
+    ETX_CHECK(etx_arena_alloc(&row, arena, n_hits, sizeof *row, "hits left"));
+    ETX_CHECK(etx_stage_first_pass(
+        label, &n_tracks, context, trainer->model, *event));
+    for (int64_t i = 0; i < n_hits; i++)
+        if (label[i] < 0)
+            row[n++] = (int32_t)i;
+    if (n == 0)
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            "augmentation.first_pass left none of the %lld hits of an event",
+            (long long)n_hits));
+    ETX_CHECK(etx_event_select_with_truth(&rest, *event, row, n));
+    etx_event_free(*event);
+    *event = rest;
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
 /* An event to train on, which owns the augmented copy. */
 static etx_status make_augmented(struct etx_train_event **out,
     const struct etx_trainer *trainer, const struct etx_event *event)
@@ -133,6 +171,8 @@ static etx_status make_augmented(struct etx_train_event **out,
 
     ETX_CHECK(
         etx_augment_event(&augmented, event, &random, &config->augmentation));
+    if (etx_random_uniform(&random) < config->augmentation.first_pass)
+        ETX_CHECK(drop_first_pass(&augmented, trainer));
     ETX_CHECK(etx_train_event_create(out, augmented, config));
     (*out)->augmented = augmented;
     (*out)->n_hits = event->n_hits;

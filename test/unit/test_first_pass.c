@@ -8,6 +8,7 @@
 #include "data/event.h"
 #include "stage/model.h"
 #include "train/first_pass/learn.h"
+#include "train/trainer.h"
 
 #include <exatrkx/train.h>
 #include <math.h>
@@ -180,6 +181,53 @@ ETX_TEST(test_first_pass_in_the_pipeline)
              k < etx_tracks_offsets(tracks)[t + 1]; k++)
             ck_assert_int_eq(label[etx_tracks_hits(tracks)[k]],
                 label[etx_tracks_hits(tracks)[etx_tracks_offsets(tracks)[t]]]);
+}
+
+/* A trainer of the embedding on an event, without the hits that the first pass
+ * finds in this share of events. */
+static etx_status open_trainer(etx_trainer **out, etx_context *context,
+    const etx_model *model, const etx_event *event, const char *share)
+{
+    char config[200];
+    etx_status status;
+
+    (void)snprintf(config, sizeof config,
+        "{\"stage\": \"embedding\", \"augmentation\": {\"first_pass\": %s}}",
+        share);
+    status = etx_trainer_create(out, context, config, model);
+    return status == ETX_OK ? etx_trainer_add_event(*out, event, 0) : status;
+}
+
+/* The networks can be trained on the hits that they will see. */
+ETX_TEST(test_first_pass_before_training, .rows = 2)
+{
+    scoped_model *completed = NULL;
+    scoped_model *model = learned_model(&completed);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *found = NULL;
+    scoped_tracks *whole = NULL;
+    etx_trainer *trainer = NULL;
+
+    ck_assert_fails(open_trainer(&trainer, context, completed, event, "1"),
+        ETX_ERR_FORMAT, "augmentation.first_pass 1 without a start model");
+    ck_assert_ok(open_trainer(&trainer, context, model, event, _i ? "1" : "0"));
+    const struct etx_event *const seen = trainer->training.event[0]->event;
+
+    ck_assert_ok(etx_find_long_tracks(&found, context, model, event, NULL));
+    ck_assert_ok(
+        etx_complete_tracks(&whole, found, context, model, event, NULL));
+    ck_assert_int_eq(seen->n_hits,
+        event->n_hits -
+            (_i ? etx_tracks_offsets(whole)[etx_tracks_count(whole)] : 0));
+    for (int64_t k = 0; k < seen->n_hits; k++) {
+        const int64_t row = seen->hit_id[k] - event->hit_id[0];
+
+        ck_assert_int_eq(seen->hit_id[k], event->hit_id[row]);
+        ck_assert_int_eq(seen->particle_id[k], event->particle_id[row]);
+    }
+    etx_trainer_free(trainer);
 }
 
 /* Small events are left to the networks. */

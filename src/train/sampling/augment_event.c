@@ -19,11 +19,11 @@ struct module_hit {
 int32_t etx_train_changes_events(const struct etx_train_augmentation *options)
 {
     return options->drop_hits > 0.0f || options->drop_cells > 0.0f ||
-           options->jitter > 0.0f;
+           options->jitter > 0.0f || options->first_pass > 0.0f;
 }
 
 /* row [*n] of hits that are kept, each with probability 1 - share. */
-static etx_status keep_hits(int64_t **row, int64_t *n,
+static etx_status keep_hits(int32_t **row, int64_t *n,
     const struct etx_event *event, struct etx_random *random, float share)
 {
     int64_t n_kept = 0;
@@ -32,66 +32,12 @@ static etx_status keep_hits(int64_t **row, int64_t *n,
     ETX_CHECK(etx_alloc(row, event->n_hits, sizeof **row, "kept hits"));
     for (int64_t i = 0; i < event->n_hits; i++)
         if (share == 0.0f || etx_random_uniform(random) >= share)
-            (*row)[n_kept++] = i;
+            (*row)[n_kept++] = (int32_t)i;
     if (n_kept == 0)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "augmentation.drop_hits left none of the %lld hits of an event",
             (long long)event->n_hits));
     *n = n_kept;
-done:
-    return status;
-}
-
-/* *array, of rows of size bytes, becomes its rows row [n]. NULL stays. */
-static etx_status keep_rows(
-    void *array, const void *values, const int64_t *row, int64_t n, size_t size)
-{
-    const char *from = values;
-    char *kept = NULL;
-    etx_status status = ETX_OK;
-
-    if (values == NULL)
-        return ETX_OK;
-    ETX_CHECK(etx_alloc(&kept, n, size, "an augmented event"));
-    for (int64_t k = 0; k < n; k++)
-        memcpy(kept + (size_t)k * size, from + (size_t)row[k] * size, size);
-    memcpy(array, &kept, sizeof kept);
-done:
-    return status;
-}
-
-static etx_status copy_hits(struct etx_event *out,
-    const struct etx_event *event, const int64_t *row, int64_t n)
-{
-    const size_t n_features = (size_t)event->n_features;
-    etx_status status;
-
-    out->n_hits = n;
-    out->n_features = event->n_features;
-    ETX_CHECK(keep_rows(&out->hit_id, event->hit_id, row, n, sizeof(int64_t)));
-    ETX_CHECK(
-        keep_rows(&out->position, event->position, row, n, 3 * sizeof(float)));
-    ETX_CHECK(
-        keep_rows(&out->volume_id, event->volume_id, row, n, sizeof(int32_t)));
-    ETX_CHECK(
-        keep_rows(&out->layer_id, event->layer_id, row, n, sizeof(int32_t)));
-    ETX_CHECK(
-        keep_rows(&out->module_id, event->module_id, row, n, sizeof(int32_t)));
-    ETX_CHECK(keep_rows(&out->cell_features, event->cell_features, row, n,
-        ETX_N_CELL_FEATURES * sizeof(float)));
-    ETX_CHECK(keep_rows(&out->cluster_position, event->cluster_position, row, n,
-        6 * sizeof(float)));
-    ETX_CHECK(keep_rows(
-        &out->features, event->features, row, n, n_features * sizeof(float)));
-    ETX_CHECK(keep_rows(
-        &out->particle_id, event->particle_id, row, n, sizeof(int64_t)));
-    ETX_CHECK(keep_rows(
-        &out->particle_row, event->particle_row, row, n, sizeof(int32_t)));
-    ETX_CHECK(keep_rows(&out->weight, event->weight, row, n, sizeof(float)));
-    out->n_particles = event->n_particles;
-    if (event->particles != NULL)
-        ETX_CHECK(etx_alloc_copy(&out->particles, event->particles,
-            event->n_particles, sizeof *out->particles, "particles"));
 done:
     return status;
 }
@@ -157,13 +103,12 @@ etx_status etx_augment_event(struct etx_event **out,
     const bool drops_cells = etx_random_uniform(random) < options->drop_cells;
     const float sigma = options->jitter * etx_random_uniform(random);
     struct etx_event *made = NULL;
-    int64_t *row = NULL;
+    int32_t *row = NULL;
     int64_t n = 0;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "an augmented event"));
     ETX_CHECK(keep_hits(&row, &n, event, random, share));
-    ETX_CHECK(copy_hits(made, event, row, n));
+    ETX_CHECK(etx_event_select_with_truth(&made, event, row, n));
     if (drops_cells && made->cell_features != NULL)
         memset(made->cell_features, 0,
             (size_t)n * ETX_N_CELL_FEATURES * sizeof *made->cell_features);
