@@ -20,7 +20,7 @@ static const char summary[] =
 struct options {
     const char *model, *out, *detector;
     struct program_list data;
-    double max_distance, max_join, max_random, strong_cut;
+    double max_distance, max_join, max_random;
     int64_t first_pass, n_threads;
 };
 
@@ -46,9 +46,6 @@ static void read_options(struct options *o, int argc, char **argv)
         {"first-pass", "0|1",
             "1: also find long tracks before the networks (default 1)",
             .integer = &o->first_pass, .low = 0, .high = 1},
-        {"strong-cut", "X",
-            "strong_cut of the labels behind a first pass (default 0.8)",
-            .number = &o->strong_cut, .low = 0, .high = 1},
         {"threads", "N", "threads that read events, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
         {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
@@ -57,7 +54,6 @@ static void read_options(struct options *o, int argc, char **argv)
 
     o->max_distance = o->max_join = 25.0;
     o->max_random = 0.2;
-    o->strong_cut = 0.8;
     o->first_pass = 1;
     program_parse(
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
@@ -80,30 +76,18 @@ static etx_status learn_completion(etx_model **model, const struct options *o,
         (const etx_event *const *)events->event, events->count, &options);
 }
 
-/* *model: completed with a first pass. */
-static etx_status learn_first_pass(etx_model **model, const struct options *o,
-    const etx_model *completed, const struct training_events *events)
-{
-    etx_first_pass_options options;
-
-    if (etx_first_pass_options_init(&options, sizeof options) != ETX_OK)
-        return ETX_ERR_ARGUMENT;
-    options.strong_cut = (float)o->strong_cut;
-    return etx_model_learn_first_pass(model, completed,
-        (const etx_event *const *)events->event, events->count, &options);
-}
-
 /* Learn and write. */
 static int learn(const struct options *o, const etx_model *start,
     const struct training_events *events)
 {
+    const etx_event *const *list = (const etx_event *const *)events->event;
     etx_model *completed = NULL;
     etx_model *model = NULL;
     int result = 0;
 
     if (learn_completion(&completed, o, start, events) != ETX_OK ||
-        (o->first_pass != 0 &&
-            learn_first_pass(&model, o, completed, events) != ETX_OK) ||
+        (o->first_pass != 0 && etx_model_learn_first_pass(&model, completed,
+                                   list, events->count, NULL) != ETX_OK) ||
         etx_model_save(model != NULL ? model : completed, o->out) != ETX_OK)
         result = program_failed(NULL);
     else

@@ -54,10 +54,6 @@ static etx_status read_options(etx_first_pass_options *out,
     else if (out->min_hits < 0)
         status = etx_fail(ETX_ERR_ARGUMENT, "%s: min_hits %d is not at least 0",
             function, out->min_hits);
-    else if (!(out->strong_cut >= 0.0f) || !(out->strong_cut <= 1.0f))
-        status =
-            etx_fail(ETX_ERR_ARGUMENT, "%s: strong_cut %g is not in 0 to 1",
-                function, (double)out->strong_cut);
 done:
     return status;
 }

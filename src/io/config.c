@@ -396,7 +396,6 @@ static etx_status read_first_pass(
         etx_option_float("min_pt", &out->min_pt, 0.01, MAX),
         etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
         etx_option_float("max_random", &out->max_random, 0.0, MAX),
-        etx_option_float("strong_cut", &out->strong_cut, 0.0, 1.0),
         etx_option_int("min_hits", &out->min_hits, 0, INT32_MAX),
     };
 

@@ -17,8 +17,6 @@
 #include "stage/track_building/completion.h"
 #include "stage/track_building/track_building.h"
 
-#include <math.h>
-
 /* Without an edge network every edge counts as certain. */
 static etx_status score_all_one(
     struct etx_graph *graph, struct etx_context *context)
@@ -100,8 +98,7 @@ done:
 
 /* The same from the hits on, by the networks of the model. */
 static etx_status run_networks(int32_t *label, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event,
-    const etx_label_options *options)
+    const struct etx_model *model, const struct etx_event *event)
 {
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     struct etx_graph *graph = NULL;
@@ -109,7 +106,7 @@ static etx_status run_networks(int32_t *label, struct etx_context *context,
 
     ETX_CHECK(etx_stage_cache_positions(context, event));
     ETX_CHECK(score_event(&graph, context, model, event));
-    ETX_CHECK(label_event(label, context, graph, event, options));
+    ETX_CHECK(label_event(label, context, graph, event, &model->label));
 done:
     etx_event_cache_clear(&context->event_cache);
     etx_graph_free(graph);
@@ -150,15 +147,12 @@ static etx_status label_rest(int32_t *label, int32_t n_tracks,
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    etx_label_options options = model->label;
     struct etx_event *rest = NULL;
     int32_t *row = NULL;
     int32_t *found = NULL;
     int64_t n = 0;
     etx_status status;
 
-    options.strong_cut =
-        fmaxf(options.strong_cut, model->first_pass_options.strong_cut);
     ETX_CHECK(
         etx_arena_alloc(&row, arena, event->n_hits, sizeof *row, "hits left"));
     for (int64_t i = 0; i < event->n_hits; i++)
@@ -166,7 +160,7 @@ static etx_status label_rest(int32_t *label, int32_t n_tracks,
             row[n++] = (int32_t)i;
     ETX_CHECK(etx_arena_alloc(&found, arena, n, sizeof *found, "labels"));
     ETX_CHECK(etx_event_select(&rest, event, row, n));
-    ETX_CHECK(run_networks(found, context, model, rest, &options));
+    ETX_CHECK(run_networks(found, context, model, rest));
     for (int64_t k = 0; k < n; k++)
         label[row[k]] = found[k] < 0 ? -1 : n_tracks + found[k];
 done:
@@ -193,7 +187,7 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
             etx_stage_first_pass(label, &n_tracks, context, model, event));
         ETX_CHECK(label_rest(label, n_tracks, context, model, event));
     } else {
-        ETX_CHECK(run_networks(label, context, model, event, &model->label));
+        ETX_CHECK(run_networks(label, context, model, event));
     }
     ETX_CHECK(complete_event(label, context, model, event));
     ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));

@@ -366,8 +366,6 @@ static const struct etx_test_change bad_options[] = {
         "max_distance"},
     {CHANGE(etx_first_pass_options, max_random, -0.5f), ETX_ERR_ARGUMENT,
         "max_random -0.5"},
-    {CHANGE(etx_first_pass_options, strong_cut, 1.5f), ETX_ERR_ARGUMENT,
-        "strong_cut 1.5"},
     {CHANGE(etx_first_pass_options, min_hits, -1), ETX_ERR_ARGUMENT,
         "min_hits -1"},
     {CHANGE(etx_first_pass_options, struct_size, 4), ETX_ERR_ARGUMENT,

@@ -208,7 +208,6 @@ class etx_first_pass_options(c.Structure):
         ("min_pt", c.c_float),
         ("max_distance", c.c_float),
         ("max_random", c.c_float),
-        ("strong_cut", c.c_float),
         ("min_hits", c.c_int32),
     ]
 

@@ -87,7 +87,6 @@ class FirstPassOptions:
     min_pt: float = 0.13  # GeV, about
     max_distance: float = 20.0  # of a hit from the helix
     max_random: float = 0.1  # unrelated hits expected as near
-    strong_cut: float = 0.8  # at least, of the labels behind the networks
     min_hits: int = 50000  # find_tracks has no first pass in smaller events
 
     def _filled(self) -> ctypes.Structure:

@@ -16,7 +16,6 @@ const etx_first_pass_options etx_first_pass_defaults = {
     .min_pt = 0.13f,
     .max_distance = 20.0f,
     .max_random = 0.1f,
-    .strong_cut = 0.8f,
     .min_hits = 50000};
 
 etx_status etx_first_pass_create(struct etx_first_pass **out, int64_t n_seeds)

@@ -21,8 +21,6 @@ static etx_status set_options(struct etx_json *config, const void *options)
         object, "max_distance", (double)known->max_distance));
     ETX_CHECK(
         etx_json_set_number(object, "max_random", (double)known->max_random));
-    ETX_CHECK(
-        etx_json_set_number(object, "strong_cut", (double)known->strong_cut));
     ETX_CHECK(etx_json_set_integer(object, "min_hits", known->min_hits));
 done:
     return status;

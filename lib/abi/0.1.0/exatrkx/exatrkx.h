@@ -462,9 +462,6 @@ typedef struct etx_first_pass_options {
     float max_distance;   /* of a hit from the helix; default 20 */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.1 */
-    float strong_cut;     /* at least this etx_label_options.strong_cut behind
-                           * the networks, on hits that are mostly noise;
-                           * default 0.8 */
     int32_t min_hits;     /* etx_find_tracks has no first pass in events of
                            * fewer hits, where networks alone find more;
                            * default 50000 */
