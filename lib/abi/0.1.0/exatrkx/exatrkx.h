@@ -292,6 +292,12 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_cell_features(
     etx_event *event, const float *cell_features);
 
+/* Positions [n_hits, 2, 3] of the two clusters of every hit: x, y, z in mm,
+ * finite; copied. A strip space point has one on each side of its module; a hit
+ * of one cluster has its position twice. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_cluster_positions(
+    etx_event *event, const float *positions);
+
 /* A generated particle. */
 typedef struct etx_particle {
     int64_t id;        /* positive; 0 stands for noise */
@@ -324,6 +330,8 @@ ETX_API const etx_particle *etx_event_particles(const etx_event *event);
 /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi; NULL
  * without cells. */
 ETX_API const float *etx_event_cell_features(const etx_event *event);
+/* [n_hits, 2, 3] x, y, z in mm; NULL where they are not known. */
+ETX_API const float *etx_event_cluster_positions(const etx_event *event);
 /* [n_hits]; NULL without modules. */
 ETX_API const int32_t *etx_event_volume_ids(const etx_event *event);
 /* [n_hits]; NULL without modules. */
