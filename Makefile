@@ -278,8 +278,13 @@ $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	    -lexatrkx -ljansson -lz -lm -lpthread \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
-docs:
+# The C interface to docs/html; with pdoc the Python package to docs/html/python.
+docs: $(SHARED)
 	@doxygen docs/Doxyfile
+	@if python3 -c 'import pdoc' 2>/dev/null; then \
+	    ETX_LIBRARY=$(SHARED) PYTHONPATH=bindings/python \
+	        python3 -m pdoc -o docs/html/python exatrkx exatrkx.plots; \
+	else echo 'docs: no pages of the Python package: pip install pdoc'; fi
 
 # The C interface for Python, from the headers; test/python compares.
 declarations:

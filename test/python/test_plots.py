@@ -368,6 +368,40 @@ class ShippedEvents(InFolder):
         ):
             self.assertAlmostEqual(value, judge[name], places=6)
 
+    def test_objects(self) -> None:
+        """Objects draw what their files draw, on given axes, too."""
+        import exatrkx
+        from matplotlib.figure import Figure
+
+        event = exatrkx.Event.from_trackml(EVENTS[1], detector=exatrkx.Detector.load())
+        model = exatrkx.Model.load(str(MODEL))
+        tracks = exatrkx.find_tracks(model, event)
+        file = self.path("t.csv")
+        tracks.write_csv(file, event)
+        cuts = _tracks_plot.Cuts()
+        expected = _tracks_plot.match_all([EVENTS[1]], [file], cuts)
+        found = _tracks_plot.match_all([event], [tracks], cuts)
+        for name, values in vars(expected).items():
+            self.assertTrue(np.allclose(getattr(found, name), values), name)
+        graph = exatrkx.build_graph(model, event)
+        for draw, value, n in (
+            (plots.tracks, tracks, 4),
+            (plots.edges, graph, 5),
+            (plots.radius, exatrkx.embed(model, event), 3),
+        ):
+            figure = draw(event, value)
+            axes = list(Figure().subplots(1, n))
+            self.assertTrue(all(a.has_data() for a in figure.axes[:n]))
+            self.assertIs(draw([event], [value], axes=axes), axes[0].figure)
+            self.assertTrue(all(a.has_data() for a in axes))
+            with self.assertRaisesRegex(ValueError, f"there are {n} panels"):
+                draw(event, value, axes=axes[: n - 1])
+        bare = exatrkx.Event.from_arrays(event.positions)
+        with self.assertRaisesRegex(ValueError, "need the truth"):
+            plots.tracks(bare, tracks)
+        with self.assertRaisesRegex(ValueError, "tracks of"):
+            plots.tracks(EVENTS[0], tracks)
+
     def test_graph_and_radius_agree(self) -> None:
         """The graph of a radius has the pairs that the points tell."""
         event, points = EVENTS[1], self.path("points.csv")

@@ -5,8 +5,10 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,6 +26,7 @@ from ._plot_style import (
     panels,
     ratio_points,
     share_axis,
+    title,
 )
 from ._rates import count_above, cut_that_keeps, ratio, roc
 
@@ -120,10 +123,20 @@ def read_edges(path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return src, dst, score
 
 
-def load(prefix: str, path: str, min_pt: float) -> Edges:
+def edges_of(source: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of a file, or of an exatrkx.Graph."""
+    if isinstance(source, (str, os.PathLike)):
+        return read_edges(os.fspath(source))
+    score = source.scores
+    if score is None:
+        score = np.full(len(source), np.inf)
+    return source.src.astype(np.int64), source.dst.astype(np.int64), score
+
+
+def load(prefix: Any, path: Any, min_pt: float) -> Edges:
     """The edges of one event."""
     event = Event(prefix)
-    src, dst, score = read_edges(path)
+    src, dst, score = edges_of(path)
     rows = np.concatenate([src, dst])
     if len(rows) and (rows.min() < 0 or rows.max() >= event.n_hits):
         raise ValueError(
@@ -162,7 +175,7 @@ def _best_scores(
 
 
 def load_all(
-    prefixes: Sequence[str], files: Sequence[str], min_pt: float
+    prefixes: Sequence[Any], files: Sequence[Any], min_pt: float
 ) -> Edges:
     """The edges of several events, joined."""
     parts = [
@@ -181,10 +194,11 @@ def load_all(
 
 
 def draw(
-    prefixes: Sequence[str],
-    files: Sequence[str],
+    prefixes: Sequence[Any],
+    files: Sequence[Any],
     min_pt: float,
     cut: float | None,
+    given: Sequence[Axes] | None = None,
 ) -> Figure:
     """Eight panels; the five that need no scores where there are none."""
     edges = load_all(prefixes, files, min_pt)
@@ -192,7 +206,8 @@ def draw(
         cut = -np.inf
     elif cut is None:
         cut = edges.default_cut()
-    figure, axes = panels(8 if edges.has_scores else 5, 3, aligned=False)
+    n = 8 if edges.has_scores else 5
+    figure, axes = panels(n, 3, aligned=False, given=given)
     if edges.has_scores:
         _histogram(next(axes), edges, min_pt, cut)
         _roc(next(axes), edges, cut)
@@ -201,8 +216,8 @@ def draw(
     _maps(figure, next(axes), next(axes), edges, cut)
     _against_eta(next(axes), edges, cut)
     _sizes(next(axes), edges, cut)
-    figure.suptitle(_summary(edges, len(prefixes), min_pt, cut), fontsize=10.5)
-    return figure
+    title(figure, _summary(edges, len(prefixes), min_pt, cut), given)
+    return cast(Figure, figure)
 
 
 def _summary(edges: Edges, n_events: int, min_pt: float, cut: float) -> str:

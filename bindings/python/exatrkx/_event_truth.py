@@ -8,6 +8,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import numpy as np
 
 from ._trackml_csv import Table, find_file, read_table
@@ -24,19 +27,16 @@ def single(values: np.ndarray | float) -> np.ndarray:
 class Event:
     """Hits of one event, their particles and which hits follow each other."""
 
-    def __init__(self, prefix: str) -> None:
-        """Read PREFIX-hits, -truth and -particles, compressed or not."""
-        hits = read_table(find_file(prefix, "hits"), ("hit_id", "x", "y", "z"))
-        truth = read_table(
-            find_file(prefix, "truth"), ("hit_id", "particle_id")
-        )
-        self.particles = read_table(
-            find_file(prefix, "particles"),
-            ("particle_id", "vx", "vy", "vz", "px", "py", "pz", "q"),
-        )
+    def __init__(self, source: Any) -> None:
+        """Read PREFIX-hits, -truth and -particles, compressed or not, or take
+        them of an exatrkx.Event."""
+        if isinstance(source, (str, os.PathLike)):
+            hits, truth, self.particles = _read(os.fspath(source))
+        else:
+            hits, truth, self.particles = _tables(source)
         self.hit_id = hits["hit_id"]
         self.position = single(np.stack([hits[n] for n in "xyz"], axis=1))
-        self.owner = _owner(prefix, self.particles, aligned(truth, hits))
+        self.owner = _owner(str(source), self.particles, aligned(truth, hits))
         px, py, pz = (single(self.particles["p" + n]) for n in "xyz")
         self.pt = np.hypot(px, py)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -90,6 +90,32 @@ class Event:
         kind = np.where(same, SAME, FALSE)
         kind[true] = np.where(self.is_signal(a[true], min_pt), SIGNAL, LOW_PT)
         return kind
+
+
+def _read(prefix: str) -> tuple[Table, Table, Table]:
+    """Hits, truth and particles."""
+    return (
+        read_table(find_file(prefix, "hits"), ("hit_id", "x", "y", "z")),
+        read_table(find_file(prefix, "truth"), ("hit_id", "particle_id")),
+        read_table(
+            find_file(prefix, "particles"),
+            ("particle_id", "vx", "vy", "vz", "px", "py", "pz", "q"),
+        ),
+    )
+
+
+def _tables(event: Any) -> tuple[Table, Table, Table]:
+    """The same of an exatrkx.Event."""
+    if event.particles is None:
+        raise ValueError(f"{event!r}: plots need the truth")
+    ids = {"hit_id": event.hit_ids}
+    hits = ids | dict(zip("xyz", event.positions.T, strict=True))
+    table = event.particles
+    particles = {"particle_id": table["id"], "q": table["charge"]}
+    for k, axis in enumerate("xyz"):
+        particles["v" + axis] = table["vertex"][:, k]
+        particles["p" + axis] = table["momentum"][:, k]
+    return hits, ids | {"particle_id": event.particle_ids}, particles
 
 
 def _owner(prefix: str, particles: Table, truth: Table) -> np.ndarray:

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import matplotlib
@@ -44,12 +44,19 @@ SETTINGS = {
 
 
 def panels(
-    n: int, n_columns: int, aligned: bool = True
-) -> tuple[Figure, Iterator[Axes]]:
-    """A figure and n axes in rows of n_columns.
+    n: int,
+    n_columns: int,
+    aligned: bool = True,
+    given: Sequence[Axes] | None = None,
+) -> tuple[Any, Iterator[Axes]]:
+    """A figure and n axes in rows of n_columns, or the n axes that are given.
 
     Rows that are not aligned each share their width among their own panels.
     """
+    if given is not None:
+        if len(given) != n:
+            raise ValueError(f"{len(given)} axes given, there are {n} panels")
+        return given[0].figure, iter(given)
     settings: Any = SETTINGS
     matplotlib.rcParams.update(settings)
     n_columns = min(n, n_columns)
@@ -66,6 +73,12 @@ def panels(
     for unused in axes[n:]:
         unused.set_visible(False)
     return figure, iter(axes[:n])
+
+
+def title(figure: Any, text: str, given: Sequence[Axes] | None) -> None:
+    """Above all panels, in a figure of our own."""
+    if given is None:
+        figure.suptitle(text, fontsize=10.5)
 
 
 def save(figure: Figure, path: str) -> None:

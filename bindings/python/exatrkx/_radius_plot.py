@@ -5,13 +5,16 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ._event_truth import Event
-from ._plot_style import BLUE, GREY, ORANGE, PURPLE, panels, share_axis
+from ._plot_style import BLUE, GREY, ORANGE, PURPLE, panels, share_axis, title
 from ._rates import ratio
 
 N_STEPS = 200
@@ -106,32 +109,44 @@ def measure(
 
 
 def draw(
-    prefixes: Sequence[str],
-    files: Sequence[str],
+    prefixes: Sequence[Any],
+    files: Sequence[Any],
     min_pt: float,
     max_radius: float | None,
+    given: Sequence[Axes] | None = None,
 ) -> Figure:
     """The three panels."""
     events = [Event(prefix) for prefix in prefixes]
-    points = [read_points(file) for file in files]
+    points = [
+        read_points(os.fspath(file))
+        if isinstance(file, (str, os.PathLike))
+        else np.asarray(file, np.float64)
+        for file in files
+    ]
     for event, own, file in zip(events, points, files, strict=True):
         if len(own) != event.n_hits:
             raise ValueError(
-                f"{file}: {len(own)} points, the event has {event.n_hits} hits"
+                f"{file if isinstance(file, str) else 'points'}: "
+                f"{len(own)} points, the event has {event.n_hits} hits"
             )
     found = measure(events, points, min_pt, max_radius)
-    return _figure(found, len(events), min_pt)
+    return _figure(found, len(events), min_pt, given)
 
 
-def _figure(found: Neighbours, n_events: int, min_pt: float) -> Figure:
-    figure, axes = panels(3, 3)
-    title = f"efficiency, pairs with pT > {min_pt:g} GeV"
+def _figure(
+    found: Neighbours,
+    n_events: int,
+    min_pt: float,
+    given: Sequence[Axes] | None,
+) -> Figure:
+    figure, axes = panels(3, 3, given=given)
+    first = f"efficiency, pairs with pT > {min_pt:g} GeV"
     shown = (
-        (found.efficiency, BLUE, title),
+        (found.efficiency, BLUE, first),
         (found.purity, ORANGE, "purity"),
         (found.per_hit, PURPLE, "edges per hit"),
     )
-    for (value, colour, title), axis in zip(shown, axes, strict=True):
+    for (value, colour, name), axis in zip(shown, axes, strict=True):
         axis.plot(found.radius, value, color=colour)
         for share in TARGETS:
             if found.efficiency[-1] >= share:
@@ -140,19 +155,20 @@ def _figure(found: Neighbours, n_events: int, min_pt: float) -> Figure:
                 if colour == BLUE:
                     axis.plot(at, share, "o", color=BLUE, markersize=4)
         axis.set_xlabel("radius in the embedding")
-        axis.set_title(title)
+        axis.set_title(name)
         axis.set_xlim(0.0, found.radius[-1])
         axis.set_ylim(bottom=0.0)
-    share_axis(figure.axes[0])
+    share_axis(given[0] if given is not None else figure.axes[0])
     plural = "s" if n_events != 1 else ""
     marked = [
         f"{100 * share:.0f} % at {found.radius_for(share):.3g}"
         for share in TARGETS
         if found.efficiency[-1] >= share
     ]
-    figure.suptitle(
+    title(
+        figure,
         f"{n_events} event{plural}, {found.n_hits} hits; efficiency "
         + (", ".join(marked) or f"below {100 * TARGETS[0]:.0f} %"),
-        fontsize=10.5,
+        given,
     )
-    return figure
+    return cast(Figure, figure)

@@ -5,8 +5,10 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,9 +24,10 @@ from ._plot_style import (
     log_bins,
     panels,
     ratio_points,
+    title,
 )
 from ._rates import clopper_pearson, ratio
-from ._trackml_csv import read_table
+from ._trackml_csv import Table, read_table
 from .compare_events import lookup
 
 
@@ -57,14 +60,25 @@ class Matched:
         return float(ratio(self.is_found.sum(), len(self.is_found)))
 
 
-def match(event: Event, tracks_file: str, cuts: Cuts) -> Matched:
+def _table_of(event: Event, tracks: Any) -> Table:
+    """hit_id and track_id of a file, or of an exatrkx.Tracks."""
+    if isinstance(tracks, (str, os.PathLike)):
+        return read_table(os.fspath(tracks), ("hit_id", "track_id"))
+    if tracks.n_hits != event.n_hits:
+        raise ValueError(
+            f"tracks of {tracks.n_hits} hits, the event has {event.n_hits}"
+        )
+    return {"hit_id": event.hit_id, "track_id": tracks.labels + 1}
+
+
+def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
     """Match the tracks of one event by double majority."""
-    table = read_table(tracks_file, ("hit_id", "track_id"))
+    table = _table_of(event, tracks)
     used = table["track_id"] != 0
     row = lookup(event.hit_id, table["hit_id"][used])
     if (row < 0).any():
         unknown = table["hit_id"][used][row < 0][0]
-        raise ValueError(f"{tracks_file}: hit {unknown} is not in the event")
+        raise ValueError(f"{tracks}: hit {unknown} is not in the event")
     _, track = np.unique(table["track_id"][used], return_inverse=True)
     size = np.bincount(track)
     best, n_best = majority(track, event.owner[row], len(size))
@@ -109,7 +123,7 @@ def majority(
 
 
 def match_all(
-    prefixes: Sequence[str], tracks: Sequence[str], cuts: Cuts
+    prefixes: Sequence[Any], tracks: Sequence[Any], cuts: Cuts
 ) -> Matched:
     """Match several events, each on its own, and concatenate the results."""
     parts = [
@@ -122,16 +136,21 @@ def match_all(
     )
 
 
-def draw(prefixes: Sequence[str], tracks: Sequence[str], cuts: Cuts) -> Figure:
+def draw(
+    prefixes: Sequence[Any],
+    tracks: Sequence[Any],
+    cuts: Cuts,
+    given: Sequence[Axes] | None = None,
+) -> Figure:
     """The four panels."""
     matched = match_all(prefixes, tracks, cuts)
-    figure, axes = panels(4, 2)
+    figure, axes = panels(4, 2, given=given)
     _efficiency_pt(next(axes), matched, cuts)
     _efficiency_eta(next(axes), matched, cuts)
     _rates_by_hits(next(axes), matched)
     _lengths(next(axes), matched, cuts)
-    figure.suptitle(_summary(matched, len(prefixes)), fontsize=10.5)
-    return figure
+    title(figure, _summary(matched, len(prefixes)), given)
+    return cast(Figure, figure)
 
 
 def _summary(matched: Matched, n_events: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -85,7 +85,9 @@ def smooth(values: np.ndarray) -> np.ndarray:
     return (total[end] - total[first]) / (end - first)
 
 
-def draw(paths: Sequence[str]) -> Figure:
+def draw(
+    paths: Sequence[str], given: Sequence[Axes] | None = None
+) -> Figure:
     """A panel for each quantity in the logs, a colour for each log."""
     logs = [Log(path) for path in paths]
     wanted = [(name, title, False) for name, title in TRAINING.items()]
@@ -95,7 +97,7 @@ def draw(paths: Sequence[str]) -> Figure:
         for name, title, validation in wanted
         if any(len(log.series(name, validation)[0]) for log in logs)
     ]
-    figure, axes = panels(len(shown), 4)
+    figure, axes = panels(len(shown), 4, given=given)
     for (name, title, validation), axis in zip(shown, axes, strict=True):
         for number, log in enumerate(logs):
             colour = COLOURS[number % len(COLOURS)]
@@ -118,8 +120,16 @@ def draw(paths: Sequence[str]) -> Figure:
         if name in ("loss", "gradient_norm"):
             data = [log.series(name)[1] for log in logs]
             _log_if_positive(axis, np.concatenate(data))
-    _legend(figure, logs)
-    return figure
+    first = given[0] if given is not None else figure.axes[0]
+    lines = _legend_lines(first, logs)
+    if given is not None:
+        first.legend(handles=lines)
+    else:
+        n_columns = min(len(lines), 8)
+        figure.legend(
+            handles=lines, loc="outside upper center", ncols=n_columns
+        )
+    return cast(Figure, figure)
 
 
 def _mark_loss(axis: Axes, log: Log, colour: str) -> None:
@@ -139,10 +149,9 @@ def _log_if_positive(axis: Axes, values: np.ndarray) -> None:
         log_axis(axis.yaxis, positive.max() < 1e3 * positive.min())
 
 
-def _legend(figure: Figure, logs: list[Log]) -> None:
-    """Names of the logs and meaning of the lines, above all panels."""
-    axis = figure.axes[0]
-    lines = []
+def _legend_lines(axis: Axes, logs: list[Log]) -> list[Any]:
+    """Names of the logs and meaning of the lines."""
+    lines: list[Any] = []
     for number, log in enumerate(logs):
         colour = COLOURS[number % len(COLOURS)]
         lines += axis.plot([], [], color=colour, label=log.name)
@@ -159,6 +168,4 @@ def _legend(figure: Figure, logs: list[Log]) -> None:
         lines += axis.plot(
             [], [], ":", **grey, linewidth=0.8, label="gone back to"
         )
-    figure.legend(
-        handles=lines, loc="outside upper center", ncols=min(len(lines), 8)
-    )
+    return lines

@@ -8,6 +8,15 @@
 The ending of --out says the format: png, svg or pdf. Needs numpy and
 matplotlib. docs/plots.md says what the panels show.
 
+The functions draw the same of objects and return the matplotlib figure:
+
+    figure = exatrkx.plots.tracks(event, tracks)
+    figure.savefig("tracks.pdf")
+
+An event is an exatrkx.Event or the PREFIX of files; one or a list of them, with
+as many tracks, graphs or points. With axes, matplotlib's, one for each panel,
+they draw there and leave style and title to the caller.
+
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -17,8 +26,84 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
+
+
+def _several(one_or_more: Any) -> list[Any]:
+    """A list of what was given alone or as a list or tuple."""
+    is_many = isinstance(one_or_more, (list, tuple))
+    return list(one_or_more) if is_many else [one_or_more]
+
+
+def tracks(
+    event: Any,
+    found: Any,
+    *,
+    min_pt: float = 0.1,
+    max_eta: float = 4.0,
+    min_hits: int = 5,
+    min_track_hits: int = 3,
+    fraction: float = 0.5,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """Efficiency against pT and eta, purity, lengths: four panels.
+
+    found: Tracks, or a file of hit_id,track_id. The cuts are as in evaluate;
+    min_pt in GeV.
+    """
+    from . import _tracks_plot
+
+    cuts = _tracks_plot.Cuts(min_pt, max_eta, min_hits, min_track_hits, fraction)
+    return _tracks_plot.draw(_several(event), _several(found), cuts, axes)
+
+
+def edges(
+    event: Any,
+    graph: Any,
+    *,
+    min_pt: float = 0.5,
+    cut: float | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """Scores, ROC, efficiency and purity: eight panels, five without scores.
+
+    graph: Graph, or a file of src,dst[,score]. Pairs above min_pt (GeV) are the
+    signal; cut: default what keeps 98 % of them.
+    """
+    from . import _edges_plot
+
+    return _edges_plot.draw(_several(event), _several(graph), min_pt, cut, axes)
+
+
+def radius(
+    event: Any,
+    points: Any,
+    *,
+    min_pt: float = 0.5,
+    max_radius: float | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """Efficiency, purity and edges per hit against the radius: three panels.
+
+    points: [n_hits, n_dim] of exatrkx.embed, or a file of them.
+    """
+    from . import _radius_plot
+
+    own = points if isinstance(points, (list, tuple)) else [points]
+    return _radius_plot.draw(_several(event), own, min_pt, max_radius, axes)
+
+
+def training(logs: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
+    """A panel for each quantity in the logs of etx-train, by file name."""
+    from . import _training_plot
+
+    return _training_plot.draw(_several(logs), axes)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,33 +116,33 @@ def parser() -> argparse.ArgumentParser:
         dest="command", required=True, metavar="COMMAND"
     )
     about = "loss, gradient norm, validation against the step"
-    training = commands.add_parser("training", help=about)
-    training.add_argument(
+    logs = commands.add_parser("training", help=about)
+    logs.add_argument(
         "logs", nargs="+", metavar="LOG.jsonl", help="of etx-train --log"
     )
     about = "efficiency against pT and eta, purity, lengths of tracks"
-    tracks = commands.add_parser("tracks", help=about)
-    _add_events(tracks, "--tracks", "hit_id,track_id of etx-find-tracks")
-    add = tracks.add_argument
+    of_tracks = commands.add_parser("tracks", help=about)
+    _add_events(of_tracks, "--tracks", "hit_id,track_id of etx-find-tracks")
+    add = of_tracks.add_argument
     add("--min-pt", type=float, default=0.1, help="GeV, of particles (0.1)")
     add("--max-eta", type=float, default=4.0, help="of particles (4)")
     add("--min-hits", type=int, default=5, help="of particles (5)")
     add("--min-track-hits", type=int, default=3, help="of tracks (3)")
     add("--fraction", type=float, default=0.5, help="of matching (0.5)")
     about = "scores, ROC, efficiency and purity of edges"
-    edges = commands.add_parser("edges", help=about)
-    _add_events(edges, "--edges", "src,dst[,score] of etx-graph")
-    _add_signal(edges)
-    edges.add_argument(
+    of_edges = commands.add_parser("edges", help=about)
+    _add_events(of_edges, "--edges", "src,dst[,score] of etx-graph")
+    _add_signal(of_edges)
+    of_edges.add_argument(
         "--cut",
         type=float,
         help="keep scores above; default: what keeps 98 %% of the signal",
     )
     about = "neighbours in the embedding against the radius"
-    radius = commands.add_parser("radius", help=about)
-    _add_events(radius, "--points", "points of etx-graph --stage embed")
-    _add_signal(radius)
-    radius.add_argument(
+    of_points = commands.add_parser("radius", help=about)
+    _add_events(of_points, "--points", "points of etx-graph --stage embed")
+    _add_signal(of_points)
+    of_points.add_argument(
         "--max-radius", type=float, help="of the axis; default: fits the data"
     )
     for command in commands.choices.values():
@@ -99,32 +184,14 @@ def draw(args: argparse.Namespace) -> None:
     from . import _plot_style
 
     if args.command == "training":
-        from . import _training_plot
-
-        figure = _training_plot.draw(args.logs)
-    elif args.command == "tracks":
-        from . import _tracks_plot
-
-        cuts = _tracks_plot.Cuts(
-            args.min_pt,
-            args.max_eta,
-            args.min_hits,
-            args.min_track_hits,
-            args.fraction,
-        )
-        figure = _tracks_plot.draw(args.event, args.files, cuts)
-    elif args.command == "edges":
-        from . import _edges_plot
-
-        figure = _edges_plot.draw(
-            args.event, args.files, args.min_pt, args.cut
-        )
+        figure = training(args.logs)
     else:
-        from . import _radius_plot
-
-        figure = _radius_plot.draw(
-            args.event, args.files, args.min_pt, args.max_radius
-        )
+        given = vars(args).copy()
+        of_all = [given.pop(name) for name in ("event", "files")]
+        draw_panels: Any = {"tracks": tracks, "edges": edges, "radius": radius}
+        command = draw_panels[given.pop("command")]
+        given.pop("out")
+        figure = command(*of_all, **given)
     _plot_style.save(figure, args.out)
 
 
