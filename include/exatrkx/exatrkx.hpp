@@ -551,6 +551,24 @@ inline Tracks find_tracks(
     return Tracks(out);
 }
 
+// The tracks of each event; on the CPU a thread runs an event.
+inline std::vector<Tracks> find_tracks(
+    Context &context, const Model &model, const std::vector<Event> &events)
+{
+    std::vector<const etx_event *> in;
+    std::vector<etx_tracks *> found(events.size(), nullptr);
+    std::vector<Tracks> out;
+
+    for (const Event &event : events)
+        in.push_back(event.get());
+    out.reserve(events.size());
+    check(etx_find_tracks_batch(found.data(), context.get(), model.get(),
+        static_cast<std::int64_t>(in.size()), in.data()));
+    for (etx_tracks *tracks : found)
+        out.emplace_back(tracks);
+    return out;
+}
+
 // Rates of the tracks of one event with truth.
 inline etx_evaluation evaluate(const Event &event, const Tracks &tracks,
     const etx_evaluation_options &options = evaluation_options())

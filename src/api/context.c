@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
+#include "stage/stage.h"
 
 #include <math.h>
 
@@ -123,6 +124,7 @@ void etx_context_free(etx_context *context)
     if (context == NULL)
         return;
     etx_graph_mirrors_free(context);
+    etx_batch_free(context);
     etx_backend_close(context);
     etx_free(context);
 }

@@ -123,6 +123,27 @@ etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
         ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event));
 }
 
+etx_status etx_find_tracks_batch(etx_tracks **out, etx_context *context,
+    const etx_model *model, int64_t n_events, const etx_event *const *events)
+{
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(events), ETX_END));
+    ETX_CHECK(etx_check_count(__func__, "n_events", n_events));
+    for (int64_t e = 0; e < n_events; e++)
+        if (events[e] == NULL) {
+            status = etx_fail(ETX_ERR_ARGUMENT, "%s: events[%lld] is NULL",
+                __func__, (long long)e);
+            goto done;
+        }
+    ETX_CHECK(
+        etx_stage_find_tracks_batch(out, context, model, events, n_events));
+done:
+    return etx_call_end(&host, status);
+}
+
 /* ------------------------------------------------ graphs without a model -- */
 
 etx_status etx_graph_options_init(

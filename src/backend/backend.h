@@ -45,6 +45,9 @@ struct etx_context {
      */
     struct etx_context *host;
     struct etx_event_cache event_cache; /* of the event in progress */
+    /* [options.n_threads] contexts of one thread, for events side by side; each
+     * NULL until it is needed, and so is the array */
+    struct etx_context **worker;
     /* Graphs of the host with a mirror in the stream's memory, linked by
      * next_mirrored: data/graph_mirror.h */
     struct etx_graph *mirrored;

@@ -182,4 +182,11 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 
+/* batch.c: the same of n events, out [n]; unchanged on failure. */
+etx_status etx_stage_find_tracks_batch(struct etx_tracks **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *const *event, int64_t n);
+/* Close the contexts of threads that it has opened. */
+void etx_batch_free(struct etx_context *context);
+
 #endif

@@ -442,3 +442,27 @@ ETX_TEST(test_cuda_shim_pool_bytes)
     ck_assert_uint_eq(shim_pool_bytes(), 0);
     close_search(&search);
 }
+
+/* Several events in one call on a device: the tracks of each. */
+ETX_TEST(test_cuda_shim_batch)
+{
+    struct search search;
+    etx_context *context = NULL;
+    etx_tracks *expected = NULL;
+    etx_tracks *tracks[2] = {NULL};
+
+    open_search(&search);
+    const etx_event *const events[2] = {search.event, search.event};
+
+    ck_assert_ok(open_device(&context));
+    (void)find_tracks(&expected, context, &search);
+    ck_assert_ok(
+        etx_find_tracks_batch(tracks, context, search.model, 2, events));
+    for (int32_t e = 0; e < 2; e++) {
+        assert_same_tracks(expected, tracks[e]);
+        etx_tracks_free(tracks[e]);
+    }
+    etx_tracks_free(expected);
+    etx_context_free(context);
+    close_search(&search);
+}

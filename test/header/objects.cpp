@@ -55,6 +55,14 @@ void test_pipeline(const etx::Model &model, const etx::Event &event)
                     static_cast<std::size_t>(event.n_hits()) ==
                 0,
         "points");
+    std::vector<etx::Event> events;
+
+    for (int e = 0; e < 2; e++)
+        events.push_back(
+            etx::Event::read_trackml("examples/data/event000000001"));
+    for (const etx::Tracks &each : etx::find_tracks(context,
+             etx::Model::load("examples/models/accurate.safetensors"), events))
+        require(each.size() > 10, "tracks of several events");
     const etx_evaluation rates = etx::evaluate(event, tracks);
     require(rates.technical_efficiency.value > 0.8, "efficiency");
 }

@@ -24,6 +24,17 @@ PROGRAM = BUILD / "examples" / "etx-find-tracks"
 
 
 class TestPipeline(LibraryCase):
+    def test_batch_is_single_calls(self) -> None:
+        events = [self.event] * 3
+        with exatrkx.Context(threads=2) as context:
+            found = exatrkx.find_tracks_batch(self.model, events, context)
+            self.assertEqual(exatrkx.find_tracks_batch(self.model, [], context), [])
+        self.assertEqual(len(found), 3)
+        for tracks in found:
+            self.assertTrue(np.array_equal(tracks.labels, self.tracks.labels))
+        with self.assertRaises(TypeError):
+            exatrkx.find_tracks_batch(self.model, [self.model])
+
     @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
     def test_same_as_program(self) -> None:
         ours, theirs = self.folder / "a.csv", self.folder / "b.csv"

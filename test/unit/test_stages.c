@@ -48,6 +48,111 @@ ETX_TEST(test_stages_are_the_pipeline)
     job_assert_same_tracks(job.tracks, completed);
 }
 
+/* ------------------------------------------------------- several events -- */
+
+#define N_BATCH 5
+
+/* Events that ship, in turn; and the tracks of each alone. */
+struct batch {
+    etx_model *model;
+    etx_event *own[2];
+    const etx_event *event[N_BATCH];
+    etx_tracks *alone[N_BATCH], *tracks[N_BATCH];
+};
+
+static void open_batch(struct batch *batch)
+{
+    scoped_context *context = etx_test_context();
+
+    *batch = (struct batch){NULL};
+    etx_test_open_example(&batch->model, &batch->own[0], "event000000000");
+    etx_model_free(batch->model);
+    etx_test_open_example(&batch->model, &batch->own[1], "event000000001");
+    for (int32_t e = 0; e < N_BATCH; e++) {
+        batch->event[e] = batch->own[e % 2];
+        ck_assert_ok(etx_find_tracks(
+            &batch->alone[e], context, batch->model, batch->event[e]));
+    }
+}
+
+static void close_batch(struct batch *batch)
+{
+    for (int32_t e = 0; e < N_BATCH; e++)
+        etx_tracks_free(batch->alone[e]);
+    etx_event_free(batch->own[0]);
+    etx_event_free(batch->own[1]);
+    etx_model_free(batch->model);
+}
+
+/* In one call, for any number of threads and again, the tracks of each event.
+ */
+ETX_TEST(test_batch_is_single_calls, .rows = 3)
+{
+    etx_context_options options;
+    scoped_context *context = NULL;
+    struct batch batch;
+
+    open_batch(&batch);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = 1 + _i;
+    ck_assert_ok(etx_context_create(&context, &options));
+    for (int32_t n = N_BATCH; n >= 0; n -= 2) {
+        ck_assert_ok(etx_find_tracks_batch(
+            batch.tracks, context, batch.model, n, batch.event));
+        for (int32_t e = 0; e < n; e++) {
+            job_assert_same_tracks(batch.alone[e], batch.tracks[e]);
+            etx_tracks_free(batch.tracks[e]);
+        }
+    }
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+
+    ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_GNN));
+    ck_assert(timing.seconds > 0.0 && timing.gflop > 0.0);
+    close_batch(&batch);
+}
+
+static int32_t count_polls(void *n_polls)
+{
+    return ++*(int32_t *)n_polls > 3;
+}
+
+/* One event that fails, or a cancelled call, leaves no tracks of the others. */
+ETX_TEST(test_batch_fails_whole, .rows = 2)
+{
+    static const float position[6] = {32, 0, 10, 72, 0, 20};
+    etx_context_options options;
+    scoped_context *context = NULL;
+    scoped_event *without_cells = NULL;
+    int32_t n_polls = -1000000000;
+    struct batch batch;
+
+    open_batch(&batch);
+    ck_assert_ok(etx_event_create(&without_cells, 2, NULL, position));
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = 1 + _i;
+    options.cancel = count_polls;
+    options.cancel_user = &n_polls;
+    ck_assert_ok(etx_context_create(&context, &options));
+    batch.event[3] = without_cells;
+    ck_assert_fails(etx_find_tracks_batch(batch.tracks, context, batch.model,
+                        N_BATCH, batch.event),
+        ETX_ERR_ARGUMENT, "the event has no cells");
+    batch.event[3] = NULL;
+    ck_assert_fails(etx_find_tracks_batch(batch.tracks, context, batch.model,
+                        N_BATCH, batch.event),
+        ETX_ERR_ARGUMENT, "events[3] is NULL");
+    ck_assert_fails(etx_find_tracks_batch(
+                        batch.tracks, context, batch.model, -1, batch.event),
+        ETX_ERR_ARGUMENT, "n_events");
+    n_polls = 0;
+    ck_assert_status(etx_find_tracks_batch(
+                         batch.tracks, context, batch.model, 3, batch.event),
+        ETX_ERR_CANCELLED);
+    for (int32_t e = 0; e < N_BATCH; e++)
+        ck_assert_ptr_null(batch.tracks[e]);
+    close_batch(&batch);
+}
+
 ETX_TEST(test_embedding_then_radius_is_the_graph)
 {
     scoped_job job = job_make();

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from ._stages import filter_graph as filter_graph
     from ._stages import find_long_tracks as find_long_tracks
     from ._stages import find_tracks as find_tracks
+    from ._stages import find_tracks_batch as find_tracks_batch
     from ._stages import label as label
     from ._stages import score as score
     from ._stages import score_triplets as score_triplets
@@ -87,7 +88,7 @@ _NAMES_OF = {
     "_phoenix": "write_phoenix",
     "_picture": "picture",
     "_stages": "build_graph complete_tracks embed filter_graph find_long_tracks find_tracks "
-    "label score score_triplets",
+    "find_tracks_batch label score score_triplets",
     "_tracks": "Tracks",
     "_training": "Report Trainer learn_completion learn_first_pass train",
 }

@@ -481,6 +481,9 @@ FUNCTIONS = {
     "etx_find_tracks": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, etx_event,
     ]),
+    "etx_find_tracks_batch": (c.c_int32, [
+        c.c_void_p, etx_context, etx_model, Int64, c.c_void_p,
+    ]),
     "etx_tracks_count": (c.c_int64, [etx_tracks]),
     "etx_tracks_n_hits": (c.c_int64, [etx_tracks]),
     "etx_tracks_offsets": (c.c_void_p, [etx_tracks]),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,28 @@ def find_tracks(
             stacklevel=2,
         )
     return found
+
+
+def find_tracks_batch(
+    model: Model, events: Sequence[Event], context: Context | None = None
+) -> list[Tracks]:
+    """The tracks of each event, as find_tracks gives them; on the CPU each thread
+    of the context runs an event, which suits many small ones."""
+    pointers = [_handle.pointer("events", one) for one in events]
+    event = (_declarations.etx_event * len(pointers))(
+        *(one._as_parameter_ for one in pointers)
+    )
+    found = (ctypes.c_void_p * len(pointers))()
+    with context_or_default(context)._use() as used:
+        _library.call(
+            "etx_find_tracks_batch",
+            found,
+            used,
+            _handle.pointer("model", model),
+            len(pointers),
+            event,
+        )
+    return [Tracks(_handle.Pointer("tracks", one)) for one in found if one]
 
 
 def embed(

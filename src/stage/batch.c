@@ -1,0 +1,136 @@
+/* stage/batch.c -- several events in one call.
+ *
+ * A small event has too little work for many threads. So on the CPU each thread
+ * runs whole events, in a context of one thread of its own, which stays for the
+ * next call with the forms of the weights that it has made. On a device, and
+ * with one thread, events run one after the other.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/heap.h"
+#include "base/threads.h"
+
+#include <string.h>
+
+struct batch {
+    struct etx_tracks **out; /* [n] */
+    struct etx_context *context;
+    const struct etx_model *model;
+    const struct etx_event *const *event;     /* [n] */
+    etx_stage_timing (*timing)[ETX_N_STAGES]; /* [n_threads] */
+    int32_t side_by_side; /* 1: in the contexts of threads */
+};
+
+/* Only the thread of the caller, worker 0, polls the caller's callback. */
+static etx_status open_worker(
+    struct etx_context **out, const struct etx_context *of, int32_t worker)
+{
+    struct etx_context *context = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context of a thread"));
+    context->options = of->options;
+    context->options.n_threads = 1;
+    context->options.memory_limit =
+        of->options.memory_limit > 0
+            ? of->options.memory_limit / of->options.n_threads + 1
+            : 0;
+    if (worker > 0)
+        context->options.cancel = NULL;
+    ETX_CHECK(etx_backend_open(context));
+    *out = context;
+    context = NULL;
+done:
+    etx_free(context);
+    return status;
+}
+
+void etx_batch_free(struct etx_context *context)
+{
+    if (context->worker == NULL)
+        return;
+    for (int32_t w = 0; w < context->options.n_threads; w++)
+        if (context->worker[w] != NULL) {
+            etx_backend_close(context->worker[w]);
+            etx_free(context->worker[w]);
+        }
+    etx_free(context->worker);
+    context->worker = NULL;
+}
+
+static void add_timing(etx_stage_timing *sum, const etx_stage_timing *of)
+{
+    for (int32_t s = 0; s < ETX_N_STAGES; s++) {
+        sum[s].seconds += of[s].seconds;
+        sum[s].gflop += of[s].gflop;
+        sum[s].n_edges += of[s].n_edges;
+        if (of[s].peak_bytes > sum[s].peak_bytes)
+            sum[s].peak_bytes = of[s].peak_bytes;
+    }
+}
+
+static etx_status run_event(void *argument, int64_t index, int32_t worker)
+{
+    const struct batch *batch = argument;
+    struct etx_context *context = batch->context;
+    etx_status status = ETX_OK;
+
+    if (batch->side_by_side) {
+        if (context->worker[worker] == NULL)
+            ETX_CHECK(open_worker(&context->worker[worker], context, worker));
+        context = context->worker[worker];
+    }
+    ETX_CHECK(etx_stage_find_tracks(
+        &batch->out[index], context, batch->model, batch->event[index]));
+    add_timing(batch->timing[worker], context->timing);
+done:
+    return status;
+}
+
+/* Each event by one thread, or all threads one event after the other. */
+static etx_status run_events(struct batch *batch, int64_t n)
+{
+    struct etx_context *context = batch->context;
+    const int32_t n_threads = context->options.n_threads;
+    etx_status status = ETX_OK;
+
+    if (n > 1 && n_threads > 1 && context->host == NULL) {
+        if (context->worker == NULL)
+            ETX_CHECK(etx_alloc(&context->worker, n_threads,
+                sizeof(*context->worker), "contexts of threads"));
+        batch->side_by_side = 1;
+        return etx_parallel_for(context->stream->pool, n, run_event, batch);
+    }
+    for (int64_t e = 0; e < n; e++)
+        ETX_CHECK(run_event(batch, e, 0));
+done:
+    return status;
+}
+
+etx_status etx_stage_find_tracks_batch(struct etx_tracks **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *const *event, int64_t n)
+{
+    struct batch batch = {.context = context, .model = model, .event = event};
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&batch.out, n, sizeof(*batch.out), "tracks of events"));
+    ETX_CHECK(etx_alloc(&batch.timing, context->options.n_threads,
+        sizeof(*batch.timing), "timings of threads"));
+    ETX_CHECK(run_events(&batch, n));
+    etx_stage_reset_timings(context);
+    for (int32_t w = 0; w < context->options.n_threads; w++)
+        add_timing(context->timing, batch.timing[w]);
+    for (int64_t e = 0; e < n; e++) {
+        out[e] = batch.out[e];
+        batch.out[e] = NULL;
+    }
+done:
+    for (int64_t e = 0; batch.out != NULL && e < n; e++)
+        etx_tracks_free(batch.out[e]);
+    etx_free(batch.timing);
+    etx_free(batch.out);
+    return status;
+}
