@@ -4,7 +4,6 @@
 #include "nccl_rank.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "dist/fail.h"
 
@@ -23,7 +22,7 @@ static etx_status sum(
     };
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * (type == ETX_COMM_F32 ? 4 : 8);
-    int host_device = -1;
+    struct host_device host_device = {NULL, NULL};
     etx_status status;
 
     ETX_CHECK(etx_nccl_use_device(comm, &host_device));
@@ -92,7 +91,7 @@ static etx_status all_to_all(struct etx_comm *comm, void *from,
     const size_t bytes_in = count_bytes(n_from, comm->n_ranks, size);
     const size_t bytes_out = count_bytes(n_to, comm->n_ranks, size);
     size_t *piece = NULL; /* [2, n_ranks] */
-    int host_device = -1;
+    struct host_device host_device = {NULL, NULL};
     etx_status status;
 
     ETX_CHECK(etx_dist_alloc(
@@ -111,27 +110,45 @@ done:
     return status;
 }
 
+/* Queue the piece of every rank to all ranks as one group. */
+static ncclResult_t broadcast_pieces(
+    const struct etx_comm *comm, const int64_t *count, size_t size)
+{
+    struct nccl *nccl = self(comm);
+    char *to = nccl->in.device;
+    ncclResult_t result = ncclGroupStart();
+
+    for (int32_t r = 0; r < comm->n_ranks && is_fine(result); r++) {
+        const size_t bytes = (size_t)count[r] * size;
+
+        if (bytes > 0)
+            result = ncclBroadcast(nccl->out.device, to, bytes, ncclInt8, r,
+                nccl->comm, nccl->stream);
+        to += bytes;
+    }
+    if (is_fine(result))
+        return ncclGroupEnd();
+    (void)ncclGroupEnd();
+    return result;
+}
+
 static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
     const int64_t *count, size_t size)
 {
-    const int64_t own = count[comm->rank];
-    const size_t bytes = (size_t)own * size;
-    int64_t *n_to = NULL;
-    char *copies = NULL;
+    struct nccl *nccl = self(comm);
+    const size_t bytes = count_bytes(count, comm->n_ranks, size);
+    struct host_device host_device = {NULL, NULL};
     etx_status status;
 
-    ETX_CHECK(etx_dist_alloc(&n_to, comm->n_ranks, sizeof *n_to, "pieces"));
-    ETX_CHECK(etx_dist_alloc(
-        &copies, own * comm->n_ranks, size, "copies of a piece"));
-    for (int32_t r = 0; r < comm->n_ranks; r++) {
-        n_to[r] = own;
-        if (own > 0)
-            memcpy(copies + (size_t)r * bytes, mine, bytes);
-    }
-    ETX_CHECK(all_to_all(comm, all, count, copies, n_to, size));
+    ETX_CHECK(etx_nccl_use_device(comm, &host_device));
+    ETX_CHECK(etx_nccl_grow(&nccl->in, comm, bytes));
+    ETX_CHECK(etx_nccl_to_device(
+        comm, &nccl->out, mine, (size_t)count[comm->rank] * size));
+    ETX_CHECK(
+        etx_nccl_finish(comm, "gather", broadcast_pieces(comm, count, size)));
+    ETX_CHECK(etx_nccl_to_host(comm, &nccl->in, all, bytes));
 done:
-    free(n_to);
-    free(copies);
+    etx_nccl_restore_device(host_device);
     return status;
 }
 
@@ -140,7 +157,7 @@ static etx_status broadcast(
 {
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * size;
-    int host_device = -1;
+    struct host_device host_device = {NULL, NULL};
     etx_status status;
 
     ETX_CHECK(etx_nccl_use_device(comm, &host_device));

@@ -27,7 +27,7 @@ static void release(struct nccl *nccl)
 void etx_nccl_close(struct etx_comm *comm)
 {
     struct nccl *nccl = self(comm);
-    int host_device = -1;
+    struct host_device host_device = {NULL, NULL};
 
     if (nccl->device >= 0 &&
         etx_nccl_use_device(comm, &host_device) == ETX_OK) {
@@ -45,7 +45,7 @@ void etx_nccl_close(struct etx_comm *comm)
 
 void etx_nccl_abort(struct etx_comm *comm)
 {
-    int host_device = -1;
+    struct host_device host_device = {NULL, NULL};
 
     if (etx_nccl_use_device(comm, &host_device) == ETX_OK)
         etx_nccl_abort_kernels(self(comm));
@@ -92,7 +92,7 @@ done:
 
 /* Make the requested device current. */
 static etx_status find_device(
-    struct etx_comm *comm, int32_t device, int *host_device)
+    struct etx_comm *comm, int32_t device, struct host_device *host_device)
 {
     int n_devices = 0;
     const cudaError_t error = cudaGetDeviceCount(&n_devices);
@@ -132,7 +132,7 @@ static etx_status agree(struct etx_comm *comm, etx_status status)
 static etx_status join(struct etx_comm *comm, int32_t device)
 {
     char message[512];
-    int host_device = -1;
+    struct host_device host_device = {NULL, NULL};
     etx_status status = find_device(comm, device, &host_device);
 
     if (status == ETX_OK)

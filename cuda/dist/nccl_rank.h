@@ -7,6 +7,7 @@
 
 #include "dist/comm.h"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -49,10 +50,18 @@ etx_status etx_nccl_to_device(const struct etx_comm *comm,
 etx_status etx_nccl_to_host(const struct etx_comm *comm,
     struct staging *staging, void *data, size_t bytes);
 
-/* Make this rank's device current. *host_device is the device that was current
- * before, for etx_nccl_restore_device; -1: none. */
-etx_status etx_nccl_use_device(const struct etx_comm *comm, int *host_device);
-void etx_nccl_restore_device(int host_device);
+/* What was current in the calling thread: a context of CUDA, or none. Setting
+ * its device, in place of it, would make a context on that device. */
+struct host_device {
+    CUcontext context;
+    CUresult (*set)(CUcontext); /* NULL: there is nothing to restore */
+};
+
+/* Make this rank's device current. *host_device, {NULL, NULL} before, is for
+ * etx_nccl_restore_device. */
+etx_status etx_nccl_use_device(
+    const struct etx_comm *comm, struct host_device *host_device);
+void etx_nccl_restore_device(struct host_device host_device);
 
 /* The operations (nccl.c), and the functions that end a group (nccl_open.c). */
 extern const struct etx_comm_transport etx_nccl_transport;

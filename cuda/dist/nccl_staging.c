@@ -71,16 +71,43 @@ done:
     return status;
 }
 
-etx_status etx_nccl_use_device(const struct etx_comm *comm, int *host_device)
+/* A function of the driver, which is loaded with the runtime, not linked. */
+static cudaError_t find(void *out, const char *name)
 {
-    if (cudaGetDevice(host_device) != cudaSuccess)
-        *host_device = -1;
-    return etx_nccl_check_cuda(
-        comm, "device", cudaSetDevice(self(comm)->device));
+    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
+    void *address = NULL;
+    const cudaError_t error = cudaGetDriverEntryPointByVersion(
+        name, &address, CUDA_VERSION, cudaEnableDefault, &result);
+
+    if (error != cudaSuccess)
+        return error;
+    if (result != cudaDriverEntryPointSuccess)
+        return cudaErrorSymbolNotFound;
+    memcpy(out, &address, sizeof address);
+    return cudaSuccess;
 }
 
-void etx_nccl_restore_device(int host_device)
+etx_status etx_nccl_use_device(
+    const struct etx_comm *comm, struct host_device *host_device)
 {
-    if (host_device >= 0)
-        (void)cudaSetDevice(host_device);
+    CUresult (*get)(CUcontext *) = NULL;
+    struct host_device host = {NULL, NULL};
+    etx_status status;
+
+    ETX_CHECK(
+        etx_nccl_check_cuda(comm, "driver", find(&get, "cuCtxGetCurrent")));
+    ETX_CHECK(etx_nccl_check_cuda(
+        comm, "driver", find(&host.set, "cuCtxSetCurrent")));
+    if (get(&host.context) == CUDA_SUCCESS)
+        *host_device = host;
+    ETX_CHECK(
+        etx_nccl_check_cuda(comm, "device", cudaSetDevice(self(comm)->device)));
+done:
+    return status;
+}
+
+void etx_nccl_restore_device(struct host_device host_device)
+{
+    if (host_device.set != NULL)
+        (void)host_device.set(host_device.context);
 }

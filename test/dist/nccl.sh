@@ -1,6 +1,6 @@
 #!/bin/sh
-# The transport over NCCL compiles, wherever the headers of CUDA and NCCL are;
-# make CUDA=1 links it, and its suite (dist_nccl) needs a GPU.
+# The transport over NCCL compiles, wherever the headers of CUDA and NCCL are, and
+# leaves the devices of its host alone (nccl_device.c); make CUDA=1 links it, and its suite (dist_nccl) needs a GPU.
 set -eu
 for folder in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/include \
     /usr/include; do
@@ -16,4 +16,10 @@ for source in cuda/dist/*.c; do
         -Wstrict-prototypes -Wmissing-prototypes -Werror -fsyntax-only \
         -Iinclude -Isrc -isystem "$folder" "$source"
 done
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+${CC:-gcc} -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror \
+    -Iinclude -Isrc -Icuda/dist -isystem "$folder" test/dist/nccl_device.c \
+    cuda/dist/nccl_staging.c -o "$out/nccl_device"
+"$out/nccl_device"
 echo "NCCL: the transport compiles with the headers of $folder"
