@@ -15,6 +15,7 @@ import re
 import numpy as np
 
 WARP = 32
+SECTOR = 32
 BASE = 0x7F0000000000  # address of the memory of the device
 SHARED = 0x100000  # what cvta.shared adds
 TYPES = {
@@ -120,7 +121,9 @@ class Memory:
 
 
 class Launch:
-    """One run of a kernel; n_instructions counts what each warp issues."""
+    """One run of a kernel, and the work of its warps: instructions that they
+    issue, bytes of the sectors of 32 that they reach in memory of the device
+    (caches answer a part), and floating-point operations."""
 
     def __init__(self, kernel, parameters, memory, blocks, threads=256, shared=0):
         if len(parameters) > kernel.parameter_bytes + 7 or (
@@ -143,7 +146,7 @@ class Launch:
             "%nctaid.x": np.full(self.n, blocks),
         }
         self.registers = {}
-        self.n_instructions = 0
+        self.n_instructions = self.n_bytes = self.n_flop = 0
 
     # ------------------------------------------------------------ operands --
 
@@ -208,6 +211,10 @@ class Launch:
             np.clip(at, 0, len(self.memory.bytes) - 1)
         ].all():
             raise Fault("memory out of bounds")
+        sectors = np.unique(
+            np.stack([np.repeat(active // WARP, size), at.reshape(-1) // SECTOR]), axis=1
+        )
+        self.n_bytes += SECTOR * sectors.shape[1]
         return self.memory.bytes, at
 
     @staticmethod
@@ -316,6 +323,7 @@ class Launch:
             for h in range(2):
                 right[:, 2 * t + h + w * 8, g] = halves(register)[..., h]
         product = left @ right
+        self.n_flop += 2 * product.size * 16
         for w in range(4):
             sums = self.read(c[w], "f32", active).reshape(shape)
             sums = product[:, g + w // 2 * 8, 2 * t + w % 2] + sums
@@ -444,6 +452,8 @@ class Launch:
 
     def arithmetic(self, one, active):
         name, kind = one.parts[0], one.type
+        if kind[0] == "f":
+            self.n_flop += len(active) * {"fma": 2, "neg": 0, "abs": 0}.get(name, 1)
         x = [self.read(o, kind, active) for o in one.operands[1:]]
         if "wide" in one.parts:
             wide = TYPES[kind[0]][2 * int(kind[1:])]
@@ -490,7 +500,7 @@ class Launch:
             self.arithmetic(one, active)
 
     def run(self):
-        """To the end; returns instructions of warps, per warp of the launch."""
+        """To the end; returns instructions, bytes and operations of all warps."""
         at = np.zeros(self.n, np.int64)
         is_alive, waits = np.ones(self.n, bool), np.zeros(self.n, bool)
         with np.errstate(all="ignore"):
@@ -500,7 +510,7 @@ class Launch:
                 now = at[is_alive & ~waits].min()
                 active = np.flatnonzero(is_alive & ~waits & (at == now))
                 self._one(self.kernel.code[now], now, active, at, is_alive, waits)
-        return self.n_instructions
+        return np.array([self.n_instructions, self.n_bytes, self.n_flop])
 
     def _one(self, one, now, active, at, is_alive, waits):
         self.n_instructions += len(np.unique(active // WARP))
