@@ -157,6 +157,20 @@ static void use_timing(const etx_context *context)
     check_behind(&guarded.behind);
 }
 
+static void use_batch(etx_context *context, const etx_model *model,
+    const etx_event *event, const etx_tracks *tracks)
+{
+    const etx_event *const events[2] = {event, event};
+    etx_tracks *found[2] = {NULL, NULL};
+
+    if (!fails("tracks of events",
+            etx_find_tracks_batch(found, context, model, 2, events)) &&
+        etx_tracks_count(found[1]) == etx_tracks_count(tracks))
+        puts("the same twice");
+    etx_tracks_free(found[0]);
+    etx_tracks_free(found[1]);
+}
+
 static void use_rates(const etx_evaluation_counts *counts)
 {
     struct {
@@ -252,6 +266,7 @@ int main(int argc, char **argv)
         fails("tracks", etx_find_tracks(&tracks, context, model, event)))
         return 100;
     printf("%d tracks\n", (int)etx_tracks_count(tracks));
+    use_batch(context, model, event, tracks);
     use_timing(context);
     use_graph(context);
     use_labels(context, model);
