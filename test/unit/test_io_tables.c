@@ -165,3 +165,24 @@ IO_TEST(test_io_tables_refused, .rows = ROWS(tables))
     ck_assert_ptr_null(model);
     etx_bytes_release(&bytes);
 }
+
+/* Tables are written as they were read. */
+IO_TEST(test_io_tables_round_trip)
+{
+    scoped_model *first = NULL;
+    scoped_model *second = NULL;
+    size_t first_size = 0;
+    size_t second_size = 0;
+    scoped char *first_bytes = NULL;
+    scoped char *second_bytes = NULL;
+
+    ck_assert_ok(etx_model_load(&first, MODEL));
+    ck_assert_ok(etx_model_save(first, io_path("first")));
+    ck_assert_ok(etx_model_load(&second, io_path("first")));
+    ck_assert_ok(etx_model_save(second, io_path("second")));
+    first_bytes = io_read(io_path("first"), &first_size);
+    second_bytes = io_read(io_path("second"), &second_size);
+    ck_assert_uint_eq(first_size, second_size);
+    ck_assert_mem_eq(first_bytes, second_bytes, first_size);
+    ck_assert_int_eq(etx_model_has_stage(second, ETX_STAGE_FIRST_PASS), 1);
+}
