@@ -99,6 +99,43 @@ class TestTorch(ConvertCase):
         self.assertEqual(status, 1)
         self.assertIn("torch does not read it", text)
 
+    @needs("onnx")
+    def test_tf2onnx(self) -> None:
+        """Dense layers of Keras as tf2onnx writes them: MatMul, Add, activation."""
+        from onnx import TensorProto, helper, numpy_helper, save
+
+        rng = np.random.default_rng(2)
+        nodes, tensors, at = [], [], "input_1"
+        for k, (n_in, n) in enumerate([(3, 16), (16, 16), (16, 4)]):
+            head = f"StatefulPartitionedCall/model/dense_{k}"
+            names = [f"{head}/{op}/ReadVariableOp:0" for op in ("MatMul", "BiasAdd")]
+            values = rng.normal(size=(n_in, n)), rng.normal(size=n)
+            for name, value in zip(names, values, strict=True):
+                tensors.append(numpy_helper.from_array(value.astype("f4"), name))
+            nodes.append(helper.make_node("MatMul", [at, names[0]], [f"{head}:0"]))
+            nodes.append(
+                helper.make_node("Add", [f"{head}:0", names[1]], [f"{head}/B:0"])
+            )
+            at = f"{head}/B:0"
+            if k < 2:
+                nodes.append(helper.make_node("Relu", [at], [f"{head}/Relu:0"]))
+                at = f"{head}/Relu:0"
+        ends = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", width])
+            for name, width in (("input_1", 3), (at, 4))
+        ]
+        path = self.path("w.onnx")
+        for extra, text in ((0, "largest difference of a point"), (1, "no sequence")):
+            if extra:  # the input again, behind the first layer
+                both = [nodes[2].output[0], "input_1"]
+                nodes.insert(3, helper.make_node("Concat", both, ["x"], axis=1))
+                nodes[4].input[0] = "x"
+            graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], tensors)
+            save(helper.make_model(graph), path)
+            status, found = self.convert("mlp", "w.onnx")
+            self.assertEqual(status, extra, found)
+            self.assertIn(text, found)
+
     def test_hostile_pickle(self) -> None:
         """A class that would run a command while it is read does not."""
         import torch

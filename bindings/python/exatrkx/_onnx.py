@@ -2,7 +2,9 @@
 
 Exports of PyTorch keep the names of the parameters; what follows each linear
 (norm, activation) is read from the nodes behind it. Weights that an exporter
-renamed because it transposed them get their names from the bias.
+renamed because it transposed them get their names from the bias. Where biases
+have other names, as in files of tf2onnx, the linears must be one sequence, and
+are numbered as torch.nn.Sequential numbers them.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -49,11 +51,14 @@ class _Graph:
         for node in self.nodes:  # an exporter keeps equal arrays once
             if node.op_type == "Identity" and node.input[0] in self.arrays:
                 self.arrays[node.output[0]] = self.arrays[node.input[0]]
+        self.numbered = 0  # linears without names of PyTorch
+        self.last: Any = None  # of them
         self.constants = dict(self.arrays)
         for node in self.nodes:
             value = self.get(node, "value") if node.op_type == "Constant" else None
             if value is not None:
                 self.constants[node.output[0]] = onnx.numpy_helper.to_array(value)
+        self.makers = {out: node for node in self.nodes for out in node.output}
         self.readers: dict[str, list[Any]] = {}
         for node in self.nodes:
             for name in node.input:
@@ -73,6 +78,8 @@ class _Graph:
             name, weight, end = linear
             linears[f"{name}.weight"] = weight
             after = self.after(end, facts) if weight.shape[0] != 1 else []
+            if name.isdigit():
+                linears[f"{name}.bias"] = self.bias_behind(node)
             if facts.after.setdefault(name, after) != after:
                 raise ConvertError(
                     f"{self.path}: after {name} come {after} and elsewhere "
@@ -113,15 +120,43 @@ class _Graph:
             end = adds[0]
         bias = [n for n in end.input if n in self.arrays and n.endswith(".bias")]
         if not bias:
-            raise ConvertError(
-                f"{self.path}: {node.name or node.op_type}: a linear whose bias "
-                "has no name of PyTorch"
-            )
+            bias = [self.number(node)]
         factors = self.get(node, "alpha", 1.0), self.get(node, "beta", 1.0)
         if factors != (1.0, 1.0) or self.get(node, "transA", 0):
             raise ConvertError(f"{self.path}: {node.name}: alpha, beta or transA")
         name = bias[0].removesuffix(".bias")
         return name, weight if transposed else weight.T, end.output[0]
+
+    def number(self, node: Any) -> str:
+        """A name as in a Sequential, for the next linear of one sequence."""
+        source = node.input[0]
+        while (maker := self.makers.get(source)) is not None:
+            if maker.op_type in ("MatMul", "Gemm"):
+                break
+            inputs = [name for name in maker.input if name not in self.constants]
+            if len(set(inputs)) != 1 and maker.op_type != "Mul":  # of SiLU
+                raise ConvertError(
+                    f"{self.path}: {node.name or node.op_type}: a linear whose bias "
+                    "has no name of PyTorch, of a network that is no sequence"
+                )
+            source = inputs[0]
+        if maker is not self.last:
+            raise ConvertError(
+                f"{self.path}: {node.name or node.op_type}: a linear whose bias has "
+                "no name of PyTorch, besides others"
+            )
+        self.numbered += 1
+        self.last = node
+        return f"{2 * (self.numbered - 1)}.bias"
+
+    def bias_behind(self, node: Any) -> np.ndarray:
+        """Of a linear without names."""
+        end = node if node.op_type == "Gemm" else self.only(node.output[0])
+        names = end.input[2:] if end is node else end.input
+        values = [self.constants[n] for n in names if n in self.constants]
+        if len(values) != 1 or values[0].ndim != 1:
+            raise ConvertError(f"{self.path}: {node.name}: a linear without bias")
+        return values[0]
 
     def after(self, value: str, facts: Facts) -> list[str]:
         """The classes of torch.nn behind a value, up to what is no layer."""
