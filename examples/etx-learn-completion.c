@@ -3,24 +3,30 @@
  * Learns from the true tracks of events in TrackML form which layers follow
  * each other and how well a helix predicts the hits there, and writes the model
  * with it. Tracks of that model then get the hits that they lack. With a first
- * pass it also finds long tracks before its networks run.
+ * pass it also finds long tracks before its networks run. Or it learns which
+ * modules, or layers, tracks cross after each other, and leaves the rest of the
+ * model as it is: candidate edges then come from this map.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "program.h"
 #include "training.h"
 
 static const char summary[] =
-    "Learn from true tracks how to add missing hits to found ones.";
+    "Learn from true tracks how to add missing hits, or which to join.";
 
 struct options {
     const char *model, *out, *detector;
     struct program_list data;
+    const char *module_map;
     double max_distance, max_join, max_random;
+    double min_pt, tail, margin;
+    int64_t triplets;
     int64_t first_pass, n_threads;
 };
 
@@ -46,6 +52,21 @@ static void read_options(struct options *o, int argc, char **argv)
         {"first-pass", "0|1",
             "1: also find long tracks before the networks (default 1)",
             .integer = &o->first_pass, .low = 0, .high = 1},
+        {"module-map", "UNITS",
+            "modules or layers: learn a module map instead of all above",
+            .text = &o->module_map},
+        {"triplets", "0|1", "1: edges of the map need triplets (default 0)",
+            .integer = &o->triplets, .low = 0, .high = 1},
+        {"min-pt", "GEV", "of the tracks that the map learns from (default 0)",
+            .number = &o->min_pt, .low = 0, .high = 1e9},
+        {"tail", "SHARE",
+            "of the values outside a window of the map, at either end (default "
+            "0)",
+            .number = &o->tail, .low = 0, .high = 0.49},
+        {"margin", "X",
+            "windows of n values are widened by X / n of their length (default "
+            "10)",
+            .number = &o->margin, .low = 0, .high = 1000},
         {"threads", "N", "threads that read events, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
         {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
@@ -55,10 +76,14 @@ static void read_options(struct options *o, int argc, char **argv)
     o->max_distance = o->max_join = 25.0;
     o->max_random = 0.2;
     o->first_pass = 1;
+    o->margin = 10.0;
     program_parse(
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
     if (o->out == NULL || o->data.count == 0)
         exit(program_usage("--data and --out are needed"));
+    if (o->module_map != NULL && strcmp(o->module_map, "modules") != 0 &&
+        strcmp(o->module_map, "layers") != 0)
+        exit(program_usage("--module-map is neither modules nor layers"));
 }
 
 /* *model: start with a completion. */
@@ -76,25 +101,60 @@ static etx_status learn_completion(etx_model **model, const struct options *o,
         (const etx_event *const *)events->event, events->count, &options);
 }
 
+/* *model: start with a module map. */
+static etx_status learn_map(etx_model **model, const struct options *o,
+    const etx_model *start, const struct training_events *events)
+{
+    etx_module_map_options options;
+
+    if (etx_module_map_options_init(&options, sizeof options) != ETX_OK)
+        return ETX_ERR_ARGUMENT;
+    options.units =
+        strcmp(o->module_map, "layers") == 0 ? ETX_MAP_LAYERS : ETX_MAP_MODULES;
+    options.use_triplets = (int32_t)o->triplets;
+    options.min_pt = (float)o->min_pt;
+    options.tail = (float)o->tail;
+    options.margin = (float)o->margin;
+    return etx_model_learn_module_map(model, start,
+        (const etx_event *const *)events->event, events->count, &options);
+}
+
+/* *model: start with completion and, unless it is not wanted, first pass. */
+static etx_status learn_tracks(etx_model **model, const struct options *o,
+    const etx_model *start, const struct training_events *events)
+{
+    etx_model *completed = NULL;
+    etx_status status = learn_completion(&completed, o, start, events);
+
+    if (status != ETX_OK || o->first_pass == 0) {
+        *model = completed;
+        return status;
+    }
+    status = etx_model_learn_first_pass(model, completed,
+        (const etx_event *const *)events->event, events->count, NULL);
+    etx_model_free(completed);
+    return status;
+}
+
 /* Learn and write. */
 static int learn(const struct options *o, const etx_model *start,
     const struct training_events *events)
 {
-    const etx_event *const *list = (const etx_event *const *)events->event;
-    etx_model *completed = NULL;
     etx_model *model = NULL;
+    const etx_status status = o->module_map != NULL
+                                  ? learn_map(&model, o, start, events)
+                                  : learn_tracks(&model, o, start, events);
     int result = 0;
 
-    if (learn_completion(&completed, o, start, events) != ETX_OK ||
-        (o->first_pass != 0 && etx_model_learn_first_pass(&model, completed,
-                                   list, events->count, NULL) != ETX_OK) ||
-        etx_model_save(model != NULL ? model : completed, o->out) != ETX_OK)
+    if (status != ETX_OK || etx_model_save(model, o->out) != ETX_OK)
         result = program_failed(NULL);
     else
-        printf("%s: completion%s from %lld events\n", o->out,
-            model != NULL ? " and first pass" : "", (long long)events->count);
+        printf("%s: %s from %lld events\n", o->out,
+            o->module_map != NULL ? "module map"
+            : o->first_pass != 0  ? "completion and first pass"
+                                  : "completion",
+            (long long)events->count);
     etx_model_free(model);
-    etx_model_free(completed);
     return result;
 }
 

@@ -39,6 +39,8 @@ int32_t etx_model_has_stage(const etx_model *model, int32_t stage)
     switch (stage) {
     case ETX_STAGE_EMBEDDING:
         return model->embedding.network != NULL;
+    case ETX_STAGE_GRAPH:
+        return model->module_map != NULL;
     case ETX_STAGE_FILTER:
         return model->filter.network != NULL;
     case ETX_STAGE_GNN:

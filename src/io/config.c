@@ -406,6 +406,16 @@ static etx_status read_first_pass(
         "first_pass", object, options, ETX_N_OPTIONS(options));
 }
 
+/* The map is in the tensors: there is nothing to choose. */
+static etx_status read_module_map(
+    struct etx_model *model, const struct etx_json *object)
+{
+    static const char *const keys[] = {NULL};
+
+    model->has_module_map = object != NULL;
+    return object == NULL ? ETX_OK : check_keys("module_map", object, keys);
+}
+
 /* -------------------------------------------------------------- config -- */
 
 static etx_status check_schema(const struct etx_json *config)
@@ -427,9 +437,9 @@ static etx_status check_schema(const struct etx_json *config)
 etx_status etx_config_read(
     struct etx_model *model, const struct etx_json *config)
 {
-    static const char *const keys[] = {"schema", "embedding", "filter",
-        "cascade", "gnn", "label", "completion", "first_pass", "training",
-        NULL};
+    static const char *const keys[] = {"schema", "embedding", "module_map",
+        "filter", "cascade", "gnn", "label", "completion", "first_pass",
+        "training", NULL};
     const struct etx_json *embedding = etx_json_get(config, "embedding");
     const struct etx_json *filter = etx_json_get(config, "filter");
     const struct etx_json *cascade = etx_json_get(config, "cascade");
@@ -446,6 +456,7 @@ etx_status etx_config_read(
     ETX_CHECK(read_label(model, etx_json_get(config, "label")));
     ETX_CHECK(read_completion(model, etx_json_get(config, "completion")));
     ETX_CHECK(read_first_pass(model, etx_json_get(config, "first_pass")));
+    ETX_CHECK(read_module_map(model, etx_json_get(config, "module_map")));
     if (embedding != NULL)
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)

@@ -11,6 +11,7 @@
 #include "io/config.h"
 #include "io/file.h"
 #include "io/first_pass_tensors.h"
+#include "io/module_map_tensors.h"
 #include "io/safetensors.h"
 #include "io/tensor_floats.h"
 
@@ -167,7 +168,8 @@ static etx_status check_others(
 {
     for (int64_t t = 0; t < file->n_tensors; t++) {
         int32_t known = etx_completion_has_tensor(file->tensor[t].name) |
-                        etx_first_pass_has_tensor(file->tensor[t].name);
+                        etx_first_pass_has_tensor(file->tensor[t].name) |
+                        etx_module_map_has_tensor(file->tensor[t].name);
         for (int32_t n = 0; n < N_NETWORKS; n++)
             known |= is_parameter(&named[n], file->tensor[t].name, file);
         if (!known)
@@ -199,6 +201,10 @@ static etx_status load_parameters(
         ETX_CHECK(etx_first_pass_from_tensors(
             &model->first_pass, file, model->completion->n_layers));
         n_read += ETX_FIRST_PASS_N_TENSORS;
+    }
+    if (model->has_module_map) {
+        ETX_CHECK(etx_module_map_from_tensors(&model->module_map, file));
+        n_read += ETX_MODULE_MAP_N_TENSORS;
     }
     if (file->n_tensors != n_read)
         ETX_CHECK(check_others(named, file));
@@ -288,6 +294,7 @@ void etx_model_free(etx_model *model)
     etx_network_free(model->cascade.network);
     etx_completion_free(model->completion);
     etx_first_pass_free(model->first_pass);
+    etx_module_map_free(model->module_map);
     etx_free(model->config);
     etx_free(model);
 }
@@ -307,7 +314,8 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
     for (int32_t n = 0; n < N_NETWORKS; n++)
         n_tensors += n_parameters(&named[n]);
     ETX_CHECK(etx_alloc(&tensors,
-        n_tensors + ETX_COMPLETION_N_TENSORS + ETX_FIRST_PASS_N_TENSORS,
+        n_tensors + ETX_COMPLETION_N_TENSORS + ETX_FIRST_PASS_N_TENSORS +
+            ETX_MODULE_MAP_N_TENSORS,
         sizeof *tensors, "a table of tensors"));
     n_tensors = 0;
     for (int32_t n = 0; n < N_NETWORKS; n++)
@@ -321,6 +329,10 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
     if (model->first_pass != NULL) {
         etx_first_pass_tensors(&tensors[n_tensors], model->first_pass);
         n_tensors += ETX_FIRST_PASS_N_TENSORS;
+    }
+    if (model->module_map != NULL) {
+        etx_module_map_tensors(&tensors[n_tensors], model->module_map);
+        n_tensors += ETX_MODULE_MAP_N_TENSORS;
     }
     ETX_CHECK(etx_json_create_texts(&metadata, pair, 1));
     ETX_CHECK(etx_tensor_file_write(path, n_tensors, tensors, metadata));

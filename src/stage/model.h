@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "stage/first_pass/first_pass_table.h"
+#include "stage/graph_construction/module_map.h"
 #include "stage/track_building/completion_table.h"
 
 /* One network of the pipeline and the node features it reads. network is
@@ -22,6 +23,8 @@ struct etx_model {
     int32_t max_neighbours; /* 0: all */
     float graph_max_edges;  /* per hit, by a smaller radius; 0: no bound */
     int32_t orientation;    /* ETX_ORIENT_ */
+    int32_t has_module_map;            /* edges come from it, not a radius */
+    struct etx_module_map *module_map; /* NULL until loaded or learned */
     struct etx_model_stage filter;
     float filter_cut;               /* an edge passes when its score is above */
     float filter_max_edges;         /* per hit, by highest score; 0: no bound */

@@ -97,6 +97,10 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
 /* The smaller of max_edges and the edges that the memory limit allows. */
 int64_t etx_stage_max_edges(
     const struct etx_context *context, int64_t max_edges);
+/* The same for a graph without a bound per hit: a wrong radius, or hits at one
+ * point, must not fill the memory of a host that set no limit. */
+int64_t etx_stage_free_edges(
+    const struct etx_context *context, int64_t n_points, int64_t max_edges);
 
 /* bounded_radius.c: *radius is that of neighbours or, where it gives more than
  * about max_edges_per_hit edges per hit, the one that gives as many; 0: no
@@ -111,8 +115,14 @@ etx_status etx_stage_triplets(struct etx_graph **out,
     const struct etx_graph *graph, struct etx_context *context,
     int64_t max_edges);
 
-/* build.c: embedding and radius graph. for_filter 1: only the filter of the
- * model reads it, with its cascade, so it may be a graph of ends only. */
+/* build.c: by the module map of the model, which runs on the host. */
+etx_status etx_stage_build_map(struct etx_graph **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event, int64_t max_edges);
+
+/* build.c: by the module map of the model, or embedding and radius graph.
+ * for_filter 1: only the filter of the model reads it, with its cascade, so it
+ * may be a graph of ends only. */
 etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, int32_t for_filter);

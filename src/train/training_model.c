@@ -54,6 +54,8 @@ etx_status etx_train_copy_tables(
         ETX_CHECK(etx_completion_copy(&to->completion, from->completion));
     if (to->has_first_pass && from->first_pass != NULL)
         ETX_CHECK(etx_first_pass_copy(&to->first_pass, from->first_pass));
+    if (to->has_module_map && from->module_map != NULL)
+        ETX_CHECK(etx_module_map_copy(&to->module_map, from->module_map));
 done:
     return status;
 }
@@ -95,7 +97,7 @@ etx_status etx_train_learn_table(struct etx_model **out,
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
         etx_train_copy_stage(made, model, s);
     ETX_CHECK(etx_train_copy_tables(made, model));
-    ETX_CHECK(table->learn(made, events, n_events));
+    ETX_CHECK(table->learn(made, events, n_events, options));
     etx_model_freeze(made);
     *out = made;
     made = NULL;
@@ -112,6 +114,22 @@ uint64_t etx_train_hash_network(
                ? hash
                : etx_hash_bytes(hash, network->value,
                      (size_t)network->n_values * sizeof *network->value);
+}
+
+uint64_t etx_train_hash_map(uint64_t hash, const struct etx_module_map *map)
+{
+    const size_t n_pairs = (size_t)map->n_pairs;
+    const size_t n_triplets = (size_t)map->n_triplets;
+
+    hash = etx_hash_bytes(hash, map->unit,
+        (size_t)map->n_units * ETX_MAP_UNIT_WIDTH * sizeof *map->unit);
+    hash = etx_hash_bytes(hash, map->pair, 2 * n_pairs * sizeof *map->pair);
+    hash = etx_hash_bytes(hash, map->pair_window,
+        n_pairs * ETX_MAP_N_DOUBLET * sizeof *map->pair_window);
+    hash = etx_hash_bytes(
+        hash, map->triplet, 2 * n_triplets * sizeof *map->triplet);
+    return etx_hash_bytes(hash, map->triplet_window,
+        n_triplets * ETX_MAP_N_TRIPLET * sizeof *map->triplet_window);
 }
 
 /* etx.config of the model to train: the start's, its stage (and label) replaced
@@ -174,9 +192,10 @@ etx_status etx_train_model_open(struct etx_model **model,
         etx_network_init(etx_train_find_stage(*model, config->stage)->network,
             (uint64_t)config->seed);
     if (config->stage != ETX_TRAIN_EMBEDDING &&
-        (*model)->embedding.network == NULL)
+        (*model)->embedding.network == NULL && (*model)->module_map == NULL)
         status = etx_fail(ETX_ERR_ARGUMENT,
-            "training of %s needs a start model with an embedding",
+            "training of %s needs a start model with an embedding or a module "
+            "map",
             etx_train_stage_name(config->stage));
 done:
     return status;

@@ -24,7 +24,7 @@ etx_status etx_train_model_open(struct etx_model **model,
 void etx_train_copy_stage(
     struct etx_model *to, const struct etx_model *from, int32_t stage);
 
-/* Copy completion and first pass, where both models have them. */
+/* Copy completion, first pass and module map, where both models have them. */
 etx_status etx_train_copy_tables(
     struct etx_model *to, const struct etx_model *from);
 
@@ -35,7 +35,8 @@ struct etx_learned_table {
     etx_status (*set_options)(struct etx_json *config, const void *options);
     /* Learn the table in place of model's. */
     etx_status (*learn)(struct etx_model *model,
-        const struct etx_event *const *events, int64_t n_events);
+        const struct etx_event *const *events, int64_t n_events,
+        const void *options);
 };
 
 /* *out: model with these options and this table, learned from n_events
@@ -48,5 +49,7 @@ etx_status etx_train_learn_table(struct etx_model **out,
 /* *hash continued over the parameters of a network, which may be NULL. */
 uint64_t etx_train_hash_network(
     uint64_t hash, const struct etx_network *network);
+/* The same over the units, pairs and windows of a module map. */
+uint64_t etx_train_hash_map(uint64_t hash, const struct etx_module_map *map);
 
 #endif

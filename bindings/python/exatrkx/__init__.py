@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ._model import FirstPassOptions as FirstPassOptions
     from ._model import LabelOptions as LabelOptions
     from ._model import Model as Model
+    from ._model import ModuleMapOptions as ModuleMapOptions
     from ._phoenix import write_phoenix as write_phoenix
     from ._picture import picture as picture
     from ._stages import build_graph as build_graph
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from ._training import Trainer as Trainer
     from ._training import learn_completion as learn_completion
     from ._training import learn_first_pass as learn_first_pass
+    from ._training import learn_module_map as learn_module_map
     from ._training import train as train
 
     __version__: str
@@ -84,13 +86,15 @@ _NAMES_OF = {
     "_events": "Events",
     "_fit": "FitOptions TrackParameters fit_tracks select_tracks",
     "_graph": "Graph",
-    "_model": "CompletionOptions Detector FirstPassOptions LabelOptions Model",
+    "_model": "CompletionOptions Detector FirstPassOptions LabelOptions Model "
+    "ModuleMapOptions",
     "_phoenix": "write_phoenix",
     "_picture": "picture",
     "_stages": "build_graph complete_tracks embed filter_graph find_long_tracks find_tracks "
     "find_tracks_batch label score score_triplets",
     "_tracks": "Tracks",
-    "_training": "Report Trainer learn_completion learn_first_pass train",
+    "_training": "Report Trainer learn_completion learn_first_pass "
+    "learn_module_map train",
 }
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()

@@ -104,6 +104,8 @@ ETX_ORIENT_BOTH = 2
 ETX_PARTITION_PHI = 0
 ETX_PARTITION_KD = 1
 ETX_VALIDATION_EDGES_PER_HIT = 300
+ETX_MAP_MODULES = 0
+ETX_MAP_LAYERS = 1
 ETX_DEAL_BALANCED = 0
 ETX_DEAL_IN_TURN = 1
 
@@ -317,6 +319,17 @@ class etx_part_exchange(c.Structure):
     ]
 
 
+class etx_module_map_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("units", c.c_int32),
+        ("use_triplets", c.c_int32),
+        ("min_pt", c.c_float),
+        ("tail", c.c_float),
+        ("margin", c.c_float),
+    ]
+
+
 class etx_training_report(c.Structure):
     _fields_ = [
         ("struct_size", c.c_uint32),
@@ -379,6 +392,7 @@ STRUCTS = (
     etx_fit_options,
     etx_graph_options,
     etx_part_exchange,
+    etx_module_map_options,
     etx_training_report,
     etx_team,
 )
@@ -521,6 +535,9 @@ FUNCTIONS = {
         c.c_void_p, etx_context, Int64, Int64, c.c_void_p, etx_event,
         c.c_void_p,
     ]),
+    "etx_graph_build_module_map": (c.c_int32, [
+        c.c_void_p, etx_context, etx_model, etx_event, Int64,
+    ]),
     "etx_graph_from_edges": (c.c_int32, [
         c.c_void_p, Int64, Int64, c.c_void_p, c.c_void_p, c.c_void_p,
         c.c_void_p,
@@ -576,6 +593,10 @@ FUNCTIONS = {
         c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
     ]),
     "etx_model_learn_first_pass": (c.c_int32, [
+        c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
+    ]),
+    "etx_module_map_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_model_learn_module_map": (c.c_int32, [
         c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
     ]),
     "etx_trainer_set_team": (c.c_int32, [etx_trainer, c.c_void_p]),

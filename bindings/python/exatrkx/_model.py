@@ -17,7 +17,16 @@ from typing import Any
 from . import _declarations, _handle, _library
 
 PACKAGE = Path(__file__).parent
-STAGES = ("embedding", "filter", "cascade", "gnn", "completion", "first_pass")
+STAGES = (
+    "embedding",
+    "module_map",
+    "filter",
+    "cascade",
+    "gnn",
+    "completion",
+    "first_pass",
+)
+UNITS = ("modules", "layers")  # of a module map, as ETX_MAP_ numbers them
 METHODS = {
     name.removeprefix("ETX_LABEL_").lower(): number
     for name, number in vars(_declarations).items()
@@ -93,6 +102,24 @@ class FirstPassOptions:
         return _library.defaults(
             _declarations.etx_first_pass_options, **dataclasses.asdict(self)
         )
+
+
+@dataclass(frozen=True)
+class ModuleMapOptions:
+    """How learn_module_map learns which hits may be joined."""
+
+    units: str = "modules"  # or "layers": what is known of the place of a hit
+    use_triplets: bool = False  # an edge needs one that continues it
+    min_pt: float = 0.0  # GeV, of the tracks
+    tail: float = 0.0  # share of the values outside a window, at either end
+    margin: float = 10.0  # a window of n values is widened by margin / n of it
+
+    def _filled(self) -> ctypes.Structure:
+        values = dataclasses.asdict(self)
+        if self.units not in UNITS:
+            raise ValueError(f"units {self.units!r} is none of {UNITS}")
+        values["units"] = UNITS.index(self.units)
+        return _library.defaults(_declarations.etx_module_map_options, **values)
 
 
 class Model(_handle.Immutable):

@@ -92,7 +92,8 @@ def embed(
 def build_graph(
     model: Model, event: Event, context: Context | None = None
 ) -> Graph:
-    """Embedding and radius graph, as the model says; without scores."""
+    """The candidate edges, by the module map of the model where it has one, else
+    by its embedding and radius; without scores."""
     chosen = context_or_default(context)
     with chosen._use() as used:
         made = _handle.make(

@@ -16,7 +16,7 @@ from . import _handle, _html, _library, _progress
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
-from ._model import CompletionOptions, FirstPassOptions, Model
+from ._model import CompletionOptions, FirstPassOptions, Model, ModuleMapOptions
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def _learn(
     function: str,
     model: Model,
     events: Iterable[Event],
-    options: CompletionOptions | FirstPassOptions,
+    options: CompletionOptions | FirstPassOptions | ModuleMapOptions,
 ) -> Model:
     kept = list(events)
     pointers = (ctypes.c_void_p * len(kept))(
@@ -254,3 +254,14 @@ def learn_first_pass(
     long tracks. Learned as learn_completion does."""
     used = options or FirstPassOptions()
     return _learn("etx_model_learn_first_pass", model, events, used)
+
+
+def learn_module_map(
+    model: Model,
+    events: Iterable[Event],
+    options: ModuleMapOptions | None = None,
+) -> Model:
+    """A copy of model whose candidate edges come from a map of the modules, or
+    layers, that true tracks of events cross after each other."""
+    used = options or ModuleMapOptions()
+    return _learn("etx_model_learn_module_map", model, events, used)

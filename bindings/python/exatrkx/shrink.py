@@ -26,6 +26,7 @@ from . import safetensors_file
 
 CONFIG = "etx.config"
 SCALE = ".scale"
+TABLES = ("completion.", "first_pass.", "module_map.")  # no weights
 LARGEST_INTEGER = 127
 LARGEST_HALF = float(np.finfo(np.float16).max)
 
@@ -69,7 +70,7 @@ def shrink(
     """The tensors of a model file, pruned and stored as requested."""
     out: safetensors_file.Tensors = {}
     for name, array in tensors.items():
-        if name.startswith(("completion.", "first_pass.")):  # a table, no weights
+        if name.startswith(TABLES):
             out[name] = array
             continue
         if array.dtype != np.float32:
@@ -129,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     matrices = [
         array
         for name, array in tensors.items()
-        if array.ndim == 2 and not name.startswith(("completion.", "first_pass."))
+        if array.ndim == 2 and not name.startswith(TABLES)
     ]
     n_zero = sum(int((array == 0).sum()) for array in matrices)
     n = sum(array.size for array in matrices)

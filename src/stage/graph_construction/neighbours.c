@@ -36,19 +36,17 @@ int64_t etx_stage_max_edges(
     return limit / BYTES_PER_EDGE;
 }
 
-/* A wrong radius, or hits at one point, must not fill the memory of a host
- * that set no limit. */
-static int64_t max_edges(
-    const struct etx_context *context, const struct etx_neighbours *neighbours)
+int64_t etx_stage_free_edges(
+    const struct etx_context *context, int64_t n_points, int64_t max_edges)
 {
-    const int64_t by_points = ETX_MAX_EDGES_PER_POINT * neighbours->n_points;
+    const int64_t by_points = ETX_MAX_EDGES_PER_POINT * n_points;
     const int64_t bound =
         by_points > ETX_MAX_FREE_EDGES ? by_points : ETX_MAX_FREE_EDGES;
 
-    if (context->options.memory_limit == 0 && neighbours->max_neighbours == 0 &&
-        neighbours->max_edges == INT32_MAX && bound < INT32_MAX)
+    if (context->options.memory_limit == 0 && max_edges == INT32_MAX &&
+        bound < INT32_MAX)
         return bound;
-    return etx_stage_max_edges(context, neighbours->max_edges);
+    return etx_stage_max_edges(context, max_edges);
 }
 
 etx_status etx_stage_neighbours(struct etx_graph **out,
@@ -69,7 +67,10 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.radius = neighbours->radius;
     args.point = neighbours->point;
     args.key = key;
-    args.max_edges = max_edges(context, neighbours);
+    args.max_edges = neighbours->max_neighbours == 0
+                         ? etx_stage_free_edges(context, neighbours->n_points,
+                               neighbours->max_edges)
+                         : etx_stage_max_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
     if (neighbours->ends_only)

@@ -27,8 +27,10 @@ done:
 }
 
 static etx_status learn(struct etx_model *model,
-    const struct etx_event *const *events, int64_t n_events)
+    const struct etx_event *const *events, int64_t n_events,
+    const void *options)
 {
+    (void)options;
     etx_completion_free(model->completion);
     model->completion = NULL;
     return etx_completion_learn(&model->completion, events, n_events);

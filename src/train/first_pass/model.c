@@ -27,8 +27,10 @@ done:
 }
 
 static etx_status learn(struct etx_model *model,
-    const struct etx_event *const *events, int64_t n_events)
+    const struct etx_event *const *events, int64_t n_events,
+    const void *options)
 {
+    (void)options;
     etx_first_pass_free(model->first_pass);
     model->first_pass = NULL;
     return etx_first_pass_learn(

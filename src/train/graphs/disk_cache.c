@@ -48,6 +48,11 @@ static struct etx_graph_key key_of(
     if (event->cluster_position != NULL)
         hash = etx_hash_bytes(
             hash, event->cluster_position, 6 * n * sizeof(float));
+    if (event->module_id != NULL) {
+        hash = etx_hash_bytes(hash, event->volume_id, n * sizeof(int32_t));
+        hash = etx_hash_bytes(hash, event->layer_id, n * sizeof(int32_t));
+        hash = etx_hash_bytes(hash, event->module_id, n * sizeof(int32_t));
+    }
     if (event->features != NULL)
         hash = etx_hash_bytes(hash, event->features,
             n * (size_t)event->n_features * sizeof(float));

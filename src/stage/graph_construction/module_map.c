@@ -1,0 +1,189 @@
+/* stage/graph_construction/module_map.c -- the table of a module map.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/graph_construction/module_map.h"
+
+#include "base/check.h"
+#include "base/heap.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+etx_status etx_module_map_create(struct etx_module_map **out, int64_t n_units,
+    int64_t n_pairs, int64_t n_triplets)
+{
+    struct etx_module_map *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "module map"));
+    made->n_units = n_units;
+    made->n_pairs = n_pairs;
+    made->n_triplets = n_triplets;
+    ETX_CHECK(etx_alloc(&made->unit, n_units * ETX_MAP_UNIT_WIDTH,
+        sizeof *made->unit, "units of a module map"));
+    ETX_CHECK(etx_alloc(
+        &made->pair, 2 * n_pairs, sizeof *made->pair, "pairs of a module map"));
+    ETX_CHECK(etx_alloc(&made->pair_window, n_pairs * ETX_MAP_N_DOUBLET,
+        sizeof *made->pair_window, "windows of a module map"));
+    ETX_CHECK(etx_alloc(&made->triplet, 2 * n_triplets, sizeof *made->triplet,
+        "triplets of a module map"));
+    ETX_CHECK(etx_alloc(&made->triplet_window, n_triplets * ETX_MAP_N_TRIPLET,
+        sizeof *made->triplet_window, "windows of a module map"));
+    *out = made;
+    made = NULL;
+done:
+    etx_module_map_free(made);
+    return status;
+}
+
+etx_status etx_module_map_copy(
+    struct etx_module_map **out, const struct etx_module_map *map)
+{
+    const size_t n_pairs = (size_t)map->n_pairs;
+    const size_t n_triplets = (size_t)map->n_triplets;
+    struct etx_module_map *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_module_map_create(
+        &made, map->n_units, map->n_pairs, map->n_triplets));
+    memcpy(made->unit, map->unit,
+        (size_t)map->n_units * ETX_MAP_UNIT_WIDTH * sizeof *made->unit);
+    memcpy(made->pair, map->pair, n_pairs * 2 * sizeof *made->pair);
+    memcpy(made->pair_window, map->pair_window,
+        n_pairs * ETX_MAP_N_DOUBLET * sizeof *made->pair_window);
+    memcpy(made->triplet, map->triplet, n_triplets * 2 * sizeof *made->triplet);
+    memcpy(made->triplet_window, map->triplet_window,
+        n_triplets * ETX_MAP_N_TRIPLET * sizeof *made->triplet_window);
+    *out = made;
+done:
+    return status;
+}
+
+void etx_module_map_free(struct etx_module_map *map)
+{
+    if (map == NULL)
+        return;
+    etx_free(map->unit);
+    etx_free(map->pair);
+    etx_free(map->pair_window);
+    etx_free(map->triplet);
+    etx_free(map->triplet_window);
+    etx_free(map);
+}
+
+/* ---------------------------------------------------------------- order -- */
+
+/* Rows of integers in order: below, at or above 0. */
+static int compare(const int64_t *a, const int64_t *b, int32_t width)
+{
+    for (int32_t k = 0; k < width; k++)
+        if (a[k] != b[k])
+            return a[k] < b[k] ? -1 : 1;
+    return 0;
+}
+
+/* The row of key in rows [n, width], ascending; -1: none. */
+static int64_t find_row(
+    const int64_t *rows, int64_t n, const int64_t *key, int32_t width)
+{
+    int64_t low = 0;
+    int64_t high = n;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (compare(rows + middle * width, key, width) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && compare(rows + low * width, key, width) == 0 ? low : -1;
+}
+
+int32_t etx_module_map_unit(const struct etx_module_map *map, int32_t volume_id,
+    int32_t layer_id, int32_t module_id)
+{
+    const int64_t key[ETX_MAP_UNIT_WIDTH] = {volume_id, layer_id,
+        map->n_units > 0 && map->unit[2] < 0 ? -1 : module_id};
+
+    return (int32_t)find_row(map->unit, map->n_units, key, ETX_MAP_UNIT_WIDTH);
+}
+
+int64_t etx_module_map_find(
+    const int64_t *pairs, int64_t n, int64_t first, int64_t second)
+{
+    const int64_t key[2] = {first, second};
+
+    return find_row(pairs, n, key, 2);
+}
+
+/* ---------------------------------------------------------------- check -- */
+
+static etx_status check_units(const struct etx_module_map *map)
+{
+    for (int64_t k = 0; k < map->n_units; k++) {
+        const int64_t *const unit = map->unit + k * ETX_MAP_UNIT_WIDTH;
+
+        if ((unit[2] < 0) != (map->unit[2] < 0) || unit[2] < -1 ||
+            (k > 0 && compare(unit - ETX_MAP_UNIT_WIDTH, unit,
+                          ETX_MAP_UNIT_WIDTH) >= 0))
+            return etx_fail(ETX_ERR_FORMAT,
+                "module map: unit %" PRId64 " is (%" PRId64 ", %" PRId64
+                ", %" PRId64 "), expected modules or layers, ascending",
+                k, unit[0], unit[1], unit[2]);
+    }
+    return ETX_OK;
+}
+
+/* Rows of pairs [n, 2] of `below` things, ascending. */
+static etx_status check_pairs(
+    const char *what, const int64_t *pairs, int64_t n, int64_t below)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t *const pair = pairs + 2 * k;
+
+        if (pair[0] < 0 || pair[0] >= below || pair[1] < 0 ||
+            pair[1] >= below || (k > 0 && compare(pair - 2, pair, 2) >= 0))
+            return etx_fail(ETX_ERR_FORMAT,
+                "module map: %s %" PRId64 " is (%" PRId64 ", %" PRId64
+                "), expected two of %" PRId64 ", ascending",
+                what, k, pair[0], pair[1], below);
+    }
+    return ETX_OK;
+}
+
+static etx_status check_windows(
+    const char *what, const struct etx_map_window *window, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(window[k].low) || !isfinite(window[k].high) ||
+            window[k].low > window[k].high)
+            return etx_fail(ETX_ERR_FORMAT,
+                "module map: %s window %" PRId64
+                " is %.9g to %.9g, expected finite numbers, ascending",
+                what, k, (double)window[k].low, (double)window[k].high);
+    return ETX_OK;
+}
+
+etx_status etx_module_map_check(const struct etx_module_map *map)
+{
+    etx_status status;
+
+    if (map->n_units > INT32_MAX || map->n_pairs > INT32_MAX)
+        return etx_fail(ETX_ERR_LIMIT,
+            "module map: %" PRId64 " units and %" PRId64
+            " pairs, at most 2^31 - 1 are possible",
+            map->n_units, map->n_pairs);
+    ETX_CHECK(check_units(map));
+    ETX_CHECK(check_pairs("pair", map->pair, map->n_pairs, map->n_units));
+    ETX_CHECK(check_windows(
+        "pair", map->pair_window, map->n_pairs * ETX_MAP_N_DOUBLET));
+    ETX_CHECK(
+        check_pairs("triplet", map->triplet, map->n_triplets, map->n_pairs));
+    ETX_CHECK(check_windows(
+        "triplet", map->triplet_window, map->n_triplets * ETX_MAP_N_TRIPLET));
+done:
+    return status;
+}

@@ -1,0 +1,142 @@
+"""construction -- the ways to candidate edges, next to each other.
+
+    python -m tables.construction --events DIR [--count N] --learn DIR [DIR ...]
+        [--model FILE] [--only NAME ...]
+
+The learned radius of a model against module maps and windows between layers,
+learned from the events of --learn. A true edge joins two hits of a particle
+after each other by distance from its vertex, of particles with three hits or
+more. Edges of maps end at their model's bound or at MAX_PER_HIT.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import exatrkx
+
+from .events import event_options, read_events
+from .markdown import table
+
+MIN_PT = (0.5, 0.1)  # GeV
+MIN_HITS = 3
+REPEATS = 3
+
+CONSTRUCTIONS: dict[str, exatrkx.ModuleMapOptions | None] = {
+    "radius": None,
+    "modules": exatrkx.ModuleMapOptions(),
+    "modules, triplets": exatrkx.ModuleMapOptions(use_triplets=True),
+    "modules, margin 30": exatrkx.ModuleMapOptions(margin=30),
+    "modules, triplets, margin 30": exatrkx.ModuleMapOptions(
+        use_triplets=True, margin=30
+    ),
+    "layers": exatrkx.ModuleMapOptions(units="layers", min_pt=0.5, tail=0.01),
+    "layers, triplets": exatrkx.ModuleMapOptions(
+        units="layers", min_pt=0.5, tail=0.01, use_triplets=True
+    ),
+}
+
+
+def true_edges(event: exatrkx.Event, min_pt: float) -> np.ndarray:
+    """Pairs of hits of a particle after each other, as lower * n + higher."""
+    particles, n = event.particles, event.n_hits
+    row = np.searchsorted(particles["id"], event.particle_ids)
+    row[event.particle_ids == 0] = -1
+    pt = np.hypot(*particles["momentum"][:, :2].T)
+    hits = np.bincount(row[row >= 0], minlength=len(particles))
+    wanted = (pt >= min_pt) & (hits >= MIN_HITS)
+    hit = np.flatnonzero((row >= 0) & wanted[row])
+    away = event.positions[hit] - particles["vertex"][row[hit]]
+    hit = hit[np.lexsort((np.linalg.norm(away, axis=1), row[hit]))]
+    a, b = hit[:-1], hit[1:]
+    follows = row[a] == row[b]
+    return codes(a[follows], b[follows], n)
+
+
+def codes(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    """One number for every pair of hits, whichever comes first."""
+    return np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+
+
+def seconds_of(context: exatrkx.Context) -> float:
+    """The time of the stages up to the graph in the last call."""
+    stages = context.timings()
+    return sum(stages[name].seconds for name in ("features", "embedding", "graph"))
+
+
+def measure(
+    model: exatrkx.Model, events: Sequence[exatrkx.Event], context: exatrkx.Context
+) -> list[str]:
+    """Efficiencies, edges per hit and milliseconds per event."""
+    found = np.zeros(len(MIN_PT))
+    wanted = np.zeros(len(MIN_PT))
+    n_edges = n_hits = 0
+    milliseconds = []
+    for event in events:
+        times = []
+        for _ in range(REPEATS):
+            start = time.perf_counter()
+            graph = exatrkx.build_graph(model, event, context)
+            times.append(time.perf_counter() - start)
+        milliseconds.append(1000 * min(times))
+        edges = codes(graph.src, graph.dst, event.n_hits)
+        for k, min_pt in enumerate(MIN_PT):
+            true = true_edges(event, min_pt)
+            found[k] += np.isin(true, edges).sum()
+            wanted[k] += len(true)
+        n_edges += graph.n_edges
+        n_hits += event.n_hits
+    cells = [f"{share:.4f}" for share in found / wanted]
+    return [*cells, f"{n_edges / n_hits:.1f}", f"{statistics.median(milliseconds):.0f}"]
+
+
+def found_tracks(
+    model: exatrkx.Model, events: Sequence[exatrkx.Event], context: exatrkx.Context
+) -> list[str]:
+    """Efficiencies of the tracks of the whole pipeline."""
+    tracks = [exatrkx.find_tracks(model, event, context) for event in events]
+    rates = [exatrkx.evaluate(events, tracks, min_pt=min_pt) for min_pt in MIN_PT]
+    return [f"{rate.technical_efficiency.value:.4f}" for rate in rates]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = event_options("construction", count=10)
+    add = parser.add_argument
+    add("--learn", type=Path, nargs="+", required=True, metavar="DIR")
+    add("--model", type=Path, metavar="FILE", help="default: default")
+    add("--only", choices=CONSTRUCTIONS, action="append", help="these lines")
+    options = parser.parse_args(arguments)
+    context = exatrkx.Context(options.threads)
+    start = exatrkx.Model.load(options.model)
+    events = read_events(options.events, options.count)
+    seen = [
+        event
+        for folder in options.learn
+        for event in read_events(folder, len(list(folder.glob("*-hits.csv*"))))
+    ]
+    rows = []
+    for name in options.only or CONSTRUCTIONS:
+        model = start
+        used = CONSTRUCTIONS[name]
+        if used is not None:
+            model = exatrkx.learn_module_map(start, seen, used)
+        row = [name, *measure(model, events, context)]
+        rows.append([*row, *found_tracks(model, events, context)])
+        print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
+    head = [f"{what}, pT > {pt} GeV" for what in ("edges",) for pt in MIN_PT]
+    tracks = [f"tracks, pT > {pt} GeV" for pt in MIN_PT]
+    head = ["candidates", *head, "edges per hit", "ms", *tracks]
+    print(table(head, rows), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,507 @@
+/* test_module_map.c -- candidate edges by modules or layers.
+ *
+ * In the detector of cylinders.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cylinders.h"
+
+#include "base/heap.h"
+#include "data/event.h"
+#include "stage/model.h"
+#include "train/module_map/learn.h"
+
+#include <exatrkx/train.h>
+#include <math.h>
+#include <stdio.h>
+
+static const etx_module_map_options variants[] = {
+    {.units = ETX_MAP_MODULES, .use_triplets = 0, .margin = 3.0f},
+    {.units = ETX_MAP_MODULES, .use_triplets = 1, .margin = 3.0f},
+    {.units = ETX_MAP_LAYERS, .use_triplets = 0, .margin = 0.0f},
+    {.units = ETX_MAP_LAYERS, .use_triplets = 1, .tail = 0.02f},
+};
+
+/* A model without an embedding that learned from the event with this seed. */
+static etx_model *learned_model(
+    uint64_t seed, const etx_module_map_options *variant)
+{
+    scoped_model *start =
+        io_model_make("{'schema': 1, 'label': {'method': 'components'}}");
+    scoped struct sample *sample = new_sample(seed);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    etx_module_map_options options;
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
+    ck_assert_float_eq(options.margin, 10.0f);
+    options = *variant;
+    options.struct_size = sizeof options;
+    ck_assert_ok(
+        etx_model_learn_module_map(&model, start, events, 1, &options));
+    return model;
+}
+
+/* The row of pair (a, b) of hits in map when its windows allow it; -1. */
+static int64_t allowed_pair(const struct etx_module_map *map,
+    const struct etx_event *event, int64_t a, int64_t b)
+{
+    const struct etx_map_hit ends[] = {
+        etx_map_hit_of(event, a), etx_map_hit_of(event, b)};
+    float value[ETX_MAP_N_DOUBLET];
+    const int64_t pair = etx_module_map_find(map->pair, map->n_pairs,
+        etx_module_map_unit(
+            map, event->volume_id[a], event->layer_id[a], event->module_id[a]),
+        etx_module_map_unit(
+            map, event->volume_id[b], event->layer_id[b], event->module_id[b]));
+
+    if (pair < 0 || !etx_map_is_outward(&ends[0], &ends[1]))
+        return -1;
+    etx_map_doublet(value, &ends[0], &ends[1]);
+    for (int32_t q = 0; q < ETX_MAP_N_DOUBLET; q++) {
+        const struct etx_map_window *const window =
+            &map->pair_window[pair * ETX_MAP_N_DOUBLET + q];
+
+        if (value[q] < window->low || value[q] > window->high)
+            return -1;
+    }
+    return pair;
+}
+
+static int32_t is_triplet(const struct etx_module_map *map,
+    const struct etx_event *event, const int64_t *hit, const int64_t *pair)
+{
+    const struct etx_map_hit at[] = {etx_map_hit_of(event, hit[0]),
+        etx_map_hit_of(event, hit[1]), etx_map_hit_of(event, hit[2])};
+    const struct etx_map_direction first = etx_map_direction_of(&at[0], &at[1]);
+    const struct etx_map_direction second =
+        etx_map_direction_of(&at[1], &at[2]);
+    const int64_t row =
+        etx_module_map_find(map->triplet, map->n_triplets, pair[0], pair[1]);
+    float value[ETX_MAP_N_TRIPLET];
+
+    if (row < 0)
+        return 0;
+    etx_map_triplet(value, &first, &second);
+    for (int32_t q = 0; q < ETX_MAP_N_TRIPLET; q++) {
+        const struct etx_map_window *const window =
+            &map->triplet_window[row * ETX_MAP_N_TRIPLET + q];
+
+        if (value[q] < window->low || value[q] > window->high)
+            return 0;
+    }
+    return 1;
+}
+
+/* pair [n, n]: the pairs of all doublets, by trying each; those of no triplet
+ * become -1 where the map has triplets. */
+static void find_all(int32_t *pair, const struct etx_module_map *map,
+    const struct etx_event *event)
+{
+    const int64_t n = event->n_hits;
+    scoped uint8_t *kept = etx_test_alloc(n * n, sizeof *kept);
+
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = 0; b < n; b++)
+            pair[a * n + b] = (int32_t)allowed_pair(map, event, a, b);
+    for (int64_t a = 0; a < n && map->n_triplets > 0; a++)
+        for (int64_t b = 0; b < n; b++) {
+            for (int64_t c = 0; c < n && pair[a * n + b] >= 0; c++) {
+                const int64_t hit[] = {a, b, c};
+                const int64_t both[] = {pair[a * n + b], pair[b * n + c]};
+
+                if (both[1] >= 0 && is_triplet(map, event, hit, both))
+                    kept[a * n + b] = kept[b * n + c] = 1;
+            }
+        }
+    for (int64_t e = 0; e < n * n && map->n_triplets > 0; e++)
+        if (!kept[e])
+            pair[e] = -1;
+}
+
+/* The edges are those that are found by trying every pair of hits. */
+ETX_TEST(test_module_map_finds_all, .rows = ROWS(variants))
+{
+    scoped_model *model = learned_model(1, &variants[_i]);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    const int64_t n = event->n_hits;
+    scoped int32_t *pair = etx_test_alloc(n * n, sizeof *pair);
+    scoped_graph *graph = NULL;
+    int64_t e = 0;
+
+    ck_assert_int_eq(
+        model->module_map->n_triplets > 0, variants[_i].use_triplets);
+    ck_assert_ok(etx_graph_build(&graph, context, model, event));
+    find_all(pair, model->module_map, event);
+    for (int64_t dst = 0; dst < n; dst++)
+        for (int64_t src = 0; src < n; src++) {
+            if (pair[src * n + dst] < 0)
+                continue;
+            ck_assert_int_lt(e, graph->n_edges);
+            ck_assert_int_eq(graph->src[e], src);
+            ck_assert_int_eq(graph->dst[e++], dst);
+        }
+    ck_assert_int_eq(e, graph->n_edges);
+    ck_assert_int_gt(e, N_PARTICLES);
+}
+
+/* Every true edge of the event that a map was learned from is found, and a
+ * stricter option drops edges. */
+ETX_TEST(test_module_map_learned_edges, .rows = 2)
+{
+    const etx_module_map_options variant = {.use_triplets = _i};
+    etx_module_map_options strict = variant;
+    scoped_model *model = learned_model(1, &variant);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(1);
+    scoped_event *event = event_of(sample);
+    scoped_graph *graph = NULL;
+    int64_t n_found = 0;
+
+    ck_assert_ok(
+        etx_graph_build_module_map(&graph, context, model, event, INT32_MAX));
+    for (int64_t e = 0; e < graph->n_edges; e++)
+        n_found += sample->particle_id[graph->src[e]] > 0 &&
+                   graph->dst[e] == graph->src[e] + 1 &&
+                   sample->particle_id[graph->src[e]] ==
+                       sample->particle_id[graph->dst[e]];
+    ck_assert_int_eq(n_found, N_PARTICLES * (N_LAYERS - 1));
+    for (int32_t change = 0; change < 2; change++) {
+        strict = variant;
+        if (change == 0)
+            strict.min_pt = 1.5f;
+        else
+            strict.tail = 0.1f;
+        scoped_model *other = learned_model(1, &strict);
+        scoped_graph *fewer = NULL;
+
+        ck_assert_ok(etx_graph_build(&fewer, context, other, event));
+        ck_assert_int_lt(fewer->n_edges, graph->n_edges);
+        ck_assert_int_gt(fewer->n_edges, 0);
+    }
+}
+
+/* A margin widens the windows by its share. */
+ETX_TEST(test_module_map_margin)
+{
+    const etx_module_map_options narrow = {.units = ETX_MAP_LAYERS};
+    const etx_module_map_options wide = {
+        .units = ETX_MAP_LAYERS, .margin = 30.0f};
+    scoped_model *first = learned_model(1, &narrow);
+    scoped_model *second = learned_model(1, &wide);
+
+    ck_assert_int_eq(first->module_map->n_units, N_LAYERS);
+    ck_assert_int_eq(first->module_map->n_pairs, N_LAYERS - 1);
+    for (int64_t k = 0; k < (N_LAYERS - 1) * ETX_MAP_N_DOUBLET; k++) {
+        const struct etx_map_window a = first->module_map->pair_window[k];
+        const struct etx_map_window b = second->module_map->pair_window[k];
+
+        ck_assert_float_ge(b.high - b.low, 1.19f * (a.high - a.low));
+        ck_assert_float_le(b.low, a.low);
+        ck_assert_float_ge(b.high, a.high);
+    }
+}
+
+/* Quantities worked out by hand, across azimuth pi and at equal radius. */
+ETX_TEST(test_module_map_quantities)
+{
+    float position[] = {-3, -0.3f, 10, -6, 0.6f, 30, 0, 3.0149627f, 40};
+    scoped_event *event = etx_test_event(3, position);
+    const struct etx_map_hit a = etx_map_hit_of(event, 0);
+    const struct etx_map_hit b = etx_map_hit_of(event, 1);
+    const struct etx_map_hit c = etx_map_hit_of(event, 2);
+    const struct etx_map_direction first = etx_map_direction_of(&a, &b);
+    const struct etx_map_direction second = etx_map_direction_of(&b, &c);
+    float value[ETX_MAP_N_DOUBLET];
+
+    etx_map_doublet(value, &a, &b);
+    ck_assert_float_eq_tol(value[ETX_MAP_Z0], -10.0f, 1e-4f);
+    ck_assert_float_eq_tol(value[ETX_MAP_DPHI], -0.1993373f, 1e-6f);
+    ck_assert_float_eq_tol(value[ETX_MAP_PHI_SLOPE], -0.0661161f, 1e-6f);
+    ck_assert_float_eq_tol(value[ETX_MAP_DETA], 0.3934f, 1e-4f);
+    ck_assert_int_eq(etx_map_is_outward(&a, &b), 1);
+    ck_assert_int_eq(etx_map_is_outward(&b, &a), 0);
+    ck_assert_int_eq(etx_map_is_outward(&a, &a), 0);
+    etx_map_doublet(value, &a, &c);
+    ck_assert_float_eq(value[ETX_MAP_Z0], 0.0f);
+    ck_assert_float_eq(value[ETX_MAP_PHI_SLOPE], 0.0f);
+    etx_map_triplet(value, &first, &second);
+    ck_assert_float_eq_tol(value[ETX_MAP_TURN],
+        (float)(atan2(2.4149627, 6.0) - atan2(0.9, -3.0)), 1e-5f);
+    ck_assert_float_eq_tol(value[ETX_MAP_BEND],
+        (float)(atan2(10.0, 3.0149627 - 6.0299254) -
+                atan2(20.0, 6.0299254 - 3.0149627)),
+        1e-5f);
+}
+
+static void check_same(const etx_graph *graph, const etx_graph *expected)
+{
+    const size_t size = (size_t)expected->n_edges * sizeof(int32_t);
+
+    ck_assert_int_eq(graph->n_edges, expected->n_edges);
+    ck_assert_mem_eq(graph->src, expected->src, size);
+    ck_assert_mem_eq(graph->dst, expected->dst, size);
+}
+
+/* The same graph for any number of threads, and by the model that was written
+ * and read again; the whole pipeline runs without an embedding. */
+ETX_TEST(test_module_map_same_bits, .rows = ROWS(variants))
+{
+    scoped_model *model = learned_model(1, &variants[_i]);
+    scoped_model *again = NULL;
+    scoped struct sample *sample = new_sample(3);
+    scoped_event *event = event_of(sample);
+    scoped_graph *first = NULL;
+    char folder[256];
+    char path[300];
+
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_GRAPH), 1);
+    etx_test_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/model", folder);
+    ck_assert_ok(etx_model_save(model, path));
+    ck_assert_ok(etx_model_load(&again, path));
+    etx_test_remove(folder);
+    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
+        const etx_model *const used = n_threads == 2 ? again : model;
+        scoped_context *context =
+            etx_test_context_with(n_threads, 0, NULL, NULL);
+        scoped_tracks *tracks = NULL;
+        scoped_graph *graph = NULL;
+
+        ck_assert_ok(etx_graph_build(&graph, context, used, event));
+        ck_assert_ok(etx_find_tracks(&tracks, context, used, event));
+        ck_assert_int_gt(etx_tracks_count(tracks), 0);
+        if (first == NULL) {
+            first = graph;
+            graph = NULL;
+            continue;
+        }
+        check_same(graph, first);
+    }
+}
+
+/* A copy of a model keeps its map, and a new map replaces it. */
+ETX_TEST(test_module_map_copied)
+{
+    scoped_model *model = learned_model(1, &variants[1]);
+    scoped_model *completed = NULL;
+    scoped_model *replaced = NULL;
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = NULL;
+    scoped_graph *same = NULL;
+
+    ck_assert_ok(
+        etx_model_learn_completion(&completed, model, events, 1, NULL));
+    ck_assert_ok(etx_graph_build(&graph, context, model, event));
+    ck_assert_ok(etx_graph_build(&same, context, completed, event));
+    check_same(same, graph);
+    ck_assert_ok(etx_model_learn_module_map(&replaced, model, events, 1, NULL));
+    ck_assert_int_eq(replaced->module_map->n_triplets, 0);
+}
+
+/* No hits, hits at one point, and hits on modules that the map lacks. */
+ETX_TEST(test_module_map_degenerate, .rows = 4)
+{
+    static const int64_t counts[] = {0, 1, 200, 200};
+    const int64_t n = counts[_i];
+    scoped_model *model = learned_model(1, &variants[1]);
+    scoped_context *context = etx_test_context();
+    scoped float *position = etx_test_alloc(3 * n + 1, sizeof *position);
+    scoped int32_t *volume = etx_test_alloc(n + 1, sizeof *volume);
+    scoped int32_t *layer = etx_test_alloc(n + 1, sizeof *layer);
+    scoped_graph *graph = NULL;
+
+    for (int64_t i = 0; i < n; i++) {
+        volume[i] = _i == 3 ? 99 : 3;
+        layer[i] = 2 + 2 * (int32_t)(i % N_LAYERS);
+    }
+    scoped_event *event = etx_test_event(n, position);
+    ck_assert_ok(etx_event_set_modules(event, volume, layer, layer));
+    ck_assert_ok(etx_graph_build(&graph, context, model, event));
+    ck_assert_int_eq(graph->n_nodes, n);
+    ck_assert_int_eq(graph->n_edges, 0);
+}
+
+/* What a call needs, made before its allocations are counted. */
+struct call {
+    const etx_model *model;
+    const etx_event *event;
+};
+
+static etx_status build(void *argument)
+{
+    const struct call *const call = argument;
+    etx_context *context = NULL;
+    etx_graph *out = NULL;
+    etx_status status = etx_context_create(&context, NULL);
+
+    if (status == ETX_OK)
+        status = etx_graph_build(&out, context, call->model, call->event);
+    ck_assert_int_eq(out == NULL, status != ETX_OK);
+    etx_graph_free(out);
+    etx_context_free(context);
+    return status;
+}
+
+static etx_status learn(void *argument)
+{
+    const struct call *const call = argument;
+    etx_module_map_options options = etx_module_map_defaults;
+    etx_model *out = NULL;
+
+    options.use_triplets = 1;
+    const etx_status status = etx_model_learn_module_map(
+        &out, call->model, &call->event, 1, &options);
+    ck_assert_int_eq(out == NULL, status != ETX_OK);
+    etx_model_free(out);
+    return status;
+}
+
+ETX_TEST(test_module_map_out_of_memory)
+{
+    scoped_model *model = learned_model(1, &variants[1]);
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    struct call call = {model, event};
+
+    ck_assert_int_gt(etx_test_scarce_memory(build, &call, 4), 10);
+    ck_assert_int_gt(etx_test_out_of_memory(learn, &call), 20);
+}
+
+ETX_TEST(test_module_map_cancelled)
+{
+    scoped_model *model = learned_model(1, &variants[1]);
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    scoped_context *context =
+        etx_test_context_with(1, 0, etx_test_cancel, NULL);
+    etx_graph *out = NULL;
+
+    ck_assert_status(
+        etx_graph_build(&out, context, model, event), ETX_ERR_CANCELLED);
+    ck_assert_ptr_null(out);
+}
+
+/* What a table of a file may not say. */
+enum { UNIT, PAIR, PAIR_WINDOW, TRIPLET, TRIPLET_WINDOW };
+
+static const struct {
+    int32_t what;
+    double value;
+    const char *error;
+} bad_tables[] = {
+    {UNIT, 99, "unit 1 is (3, 2, 1)"},
+    {UNIT, -2, "unit 0 is (-2"},
+    {PAIR, -1, "pair 0 is (-1"},
+    {PAIR, 1e6, "pair 0 is (1000000"},
+    {PAIR_WINDOW, NAN, "pair window 0 is nan"},
+    {PAIR_WINDOW, 1e9, "pair window 0 is 1000000000 to"},
+    {TRIPLET, -1, "triplet 0 is (-1"},
+    {TRIPLET, 1e6, "triplet 0 is (1000000"},
+    {TRIPLET_WINDOW, INFINITY, "triplet window 0 is inf"},
+};
+
+ETX_TEST(test_module_map_table_refused, .rows = ROWS(bad_tables))
+{
+    scoped_model *model = learned_model(1, &variants[1]);
+    struct etx_module_map *map = model->module_map;
+    const double value = bad_tables[_i].value;
+
+    ck_assert_ok(etx_module_map_check(map));
+    switch (bad_tables[_i].what) {
+    case UNIT:
+        map->unit[0] = (int64_t)value;
+        map->unit[2] = value < 0 ? (int64_t)value : map->unit[2];
+        break;
+    case PAIR:
+        map->pair[0] = (int64_t)value;
+        break;
+    case PAIR_WINDOW:
+        map->pair_window[0].low = (float)value;
+        break;
+    case TRIPLET:
+        map->triplet[0] = (int64_t)value;
+        break;
+    default:
+        map->triplet_window[0].low = (float)value;
+    }
+    ck_assert_fails(
+        etx_module_map_check(map), ETX_ERR_FORMAT, bad_tables[_i].error);
+}
+
+static const struct etx_test_change bad_options[] = {
+    {CHANGE(etx_module_map_options, units, 2), ETX_ERR_ARGUMENT, "units 2"},
+    {CHANGE(etx_module_map_options, use_triplets, 2), ETX_ERR_ARGUMENT,
+        "use_triplets 2"},
+    {CHANGE(etx_module_map_options, min_pt, NAN), ETX_ERR_ARGUMENT, "min_pt"},
+    {CHANGE(etx_module_map_options, tail, 0.5f), ETX_ERR_ARGUMENT, "tail 0.5"},
+    {CHANGE(etx_module_map_options, margin, -1.0f), ETX_ERR_ARGUMENT,
+        "margin -1"},
+    {CHANGE(etx_module_map_options, struct_size, 4), ETX_ERR_ARGUMENT,
+        "struct_size 4"},
+};
+
+ETX_TEST(test_module_map_refused)
+{
+    scoped_model *model = learned_model(1, &variants[0]);
+    scoped_model *without = io_model_make(io_model_small);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(5);
+    scoped_event *event = event_of(sample);
+    scoped_event *bare = etx_test_event(sample->n_hits, sample->position);
+    scoped_event *lonely = etx_test_event(0, sample->position);
+    const etx_event *const events[] = {event, NULL};
+    const etx_event *const no_modules[] = {bare};
+    const etx_event *const no_hits[] = {lonely};
+    etx_graph *out = NULL;
+    etx_model *learned = NULL;
+
+    ck_assert_refused(
+        etx_graph_build_module_map(&out, context, without, event, INT32_MAX),
+        "no module map");
+    ck_assert_refused(
+        etx_graph_build(&out, context, model, bare), "no modules");
+    ck_assert_refused(
+        etx_graph_build_module_map(&out, context, model, event, -1),
+        "max_edges -1");
+    ck_assert_fails(
+        etx_graph_build_module_map(&out, context, model, event, 100),
+        ETX_ERR_LIMIT, "more than 100 edges");
+    ck_assert_refused(
+        etx_model_learn_module_map(&learned, model, events, 0, NULL),
+        "n_events 0");
+    ck_assert_refused(
+        etx_model_learn_module_map(&learned, model, events, 2, NULL),
+        "event 1 is NULL");
+    ck_assert_refused(
+        etx_model_learn_module_map(&learned, model, no_modules, 1, NULL),
+        "event 0 has no modules");
+    ck_assert_ok(etx_event_set_modules(
+        bare, sample->volume_id, sample->layer_id, sample->module_id));
+    ck_assert_refused(
+        etx_model_learn_module_map(&learned, model, no_modules, 1, NULL),
+        "event 0 has no truth");
+    ck_assert_ok(etx_event_set_modules(
+        lonely, sample->volume_id, sample->layer_id, sample->module_id));
+    ck_assert_ok(
+        etx_event_set_truth(lonely, sample->particle_id, NULL, 0, NULL));
+    ck_assert_refused(
+        etx_model_learn_module_map(&learned, model, no_hits, 1, NULL),
+        "no track of the events has two hits");
+    for (size_t k = 0; k < sizeof bad_options / sizeof *bad_options; k++) {
+        etx_module_map_options options;
+
+        ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
+        etx_test_set(&options, &bad_options[k]);
+        ck_assert_fails(
+            etx_model_learn_module_map(&learned, model, events, 1, &options),
+            bad_options[k].status, bad_options[k].error);
+    }
+    ck_assert_ptr_null(out);
+    ck_assert_ptr_null(learned);
+}
