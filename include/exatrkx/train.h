@@ -80,7 +80,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_learn_first_pass(etx_model **out,
     const etx_model *model, const etx_event *const *events, int64_t n_events,
     const etx_first_pass_options *options);
 
-/* What a module map knows of the place of a hit. */
+/* What a module map knows of a hit: where it is. */
 #define ETX_MAP_MODULES 0 /* its module */
 #define ETX_MAP_LAYERS  1 /* its layer */
 

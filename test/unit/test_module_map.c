@@ -93,8 +93,8 @@ static int32_t is_triplet(const struct etx_module_map *map,
     return 1;
 }
 
-/* pair [n, n]: the pairs of all doublets, by trying each; those of no triplet
- * become -1 where the map has triplets. */
+/* pair [n, n]: the pairs of all doublets, by trying each; doublets of no
+ * triplet become -1 where the map has triplets. */
 static void find_all(int32_t *pair, const struct etx_module_map *map,
     const struct etx_event *event)
 {

@@ -108,7 +108,7 @@ class FirstPassOptions:
 class ModuleMapOptions:
     """How learn_module_map learns which hits may be joined."""
 
-    units: str = "modules"  # or "layers": what is known of the place of a hit
+    units: str = "modules"  # or "layers": what is known of a hit
     use_triplets: bool = False  # an edge needs one that continues it
     min_pt: float = 0.0  # GeV, of the tracks
     tail: float = 0.0  # share of the values outside a window, at either end

@@ -1,7 +1,7 @@
 /* train/module_map/learn.c -- learn a module map from true tracks.
  *
  * The hits of a particle after each other are its doublets, two doublets after
- * each other its triplets; windows.c makes a map of those of all events.
+ * each other its triplets; windows.c makes a map of the samples of all events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/module_map/learn.h"
@@ -203,7 +203,7 @@ static etx_status make_windows(struct learning *learning)
     ETX_CHECK(
         etx_map_groups_make(&pairs, &learning->doublets, learning->options));
     for (int64_t k = 0; k < 2 * triplets->n; k++)
-        triplets->key[k] = pairs.place[triplets->key[k]];
+        triplets->key[k] = pairs.index[triplets->key[k]];
     ETX_CHECK(etx_map_groups_make(&rest, triplets, learning->options));
     map->n_pairs = pairs.n;
     map->pair = pairs.key;

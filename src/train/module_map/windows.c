@@ -62,7 +62,7 @@ void etx_map_groups_free(struct etx_map_groups *groups)
 {
     etx_free(groups->key);
     etx_free(groups->window);
-    etx_free(groups->place);
+    etx_free(groups->index);
 }
 
 /* -------------------------------------------------------------- windows -- */
@@ -150,7 +150,7 @@ static etx_status sort_samples(struct making *making)
     for (int64_t k = 0; k < samples->n; k++) {
         if (k == 0 || key[making->order[k]] != key[making->order[k - 1]])
             making->first[making->groups->n++] = k;
-        making->groups->place[making->order[k]] =
+        making->groups->index[making->order[k]] =
             (int32_t)(making->groups->n - 1);
     }
     making->first[making->groups->n] = samples->n;
@@ -171,7 +171,7 @@ etx_status etx_map_groups_make(struct etx_map_groups *out,
     ETX_CHECK(etx_alloc(&making.order, n, sizeof *making.order, "order"));
     ETX_CHECK(etx_alloc(&making.first, n + 1, sizeof *making.first, "groups"));
     ETX_CHECK(etx_alloc(&making.scratch, n, sizeof *making.scratch, "values"));
-    ETX_CHECK(etx_alloc(&out->place, n, sizeof *out->place, "groups"));
+    ETX_CHECK(etx_alloc(&out->index, n, sizeof *out->index, "groups"));
     ETX_CHECK(sort_samples(&making));
     ETX_CHECK(
         etx_alloc(&out->key, 2 * out->n, sizeof *out->key, "a module map"));

@@ -22,7 +22,7 @@ struct etx_map_groups {
     int64_t n;
     int64_t *key;                  /* [n, 2] ascending */
     struct etx_map_window *window; /* [n, width] */
-    int32_t *place;                /* the group of every sample */
+    int32_t *index;                /* the group of every sample */
 };
 
 etx_status etx_map_samples_add(struct etx_map_samples *samples, int64_t first,
