@@ -23,7 +23,7 @@ struct etx_model {
     int32_t max_neighbours; /* 0: all */
     float graph_max_edges;  /* per hit, by a smaller radius; 0: no bound */
     int32_t orientation;    /* ETX_ORIENT_ */
-    int32_t has_module_map;            /* edges come from it, not a radius */
+    int32_t has_module_map; /* edges come from it, not a radius */
     struct etx_module_map *module_map; /* NULL until loaded or learned */
     struct etx_model_stage filter;
     float filter_cut;               /* an edge passes when its score is above */
