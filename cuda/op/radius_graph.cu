@@ -28,8 +28,8 @@
 
 #define HEAP_BYTES ((int64_t)256 << 20) /* of the heaps of one block */
 #define SLOT_BYTES ((int64_t)256 << 20) /* of all slots */
-#define MAX_SLOTS  128                  /* of a point */
-#define N_PARTS    4 /* warps that share the leaves near one */
+#define MAX_SLOTS  256 /* of a point: dense events have up to some 200 edges */
+#define N_PARTS    4   /* warps that share the leaves near one */
 
 /* What every kernel of a search needs. */
 struct search {
