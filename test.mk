@@ -237,8 +237,8 @@ check-sample:
 check-all:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
-	    check-kill check-soak check-hosts check-reproducible asan tsan \
-	    check-schedule coverage check-fuzz
+	    check-kill check-soak check-hosts check-reproducible asan tsan coverage \
+	    check-fuzz
 
 # --------------------------------------------------------------------- GPU --
 
