@@ -20,6 +20,7 @@ from support import BUILD, MODEL, ROOT, FolderCase, needs
 
 from exatrkx import (
     _edges_plot,
+    _embedding_plot,
     _event_truth,
     _radius_plot,
     _rates,
@@ -247,6 +248,31 @@ class Figures(InFolder):
         text = "\n".join(f"{value},0" for value in points[:, 0])
         self.check_files("radius", "--points", self.write("p.csv", text), "pdf")
 
+    def test_embedding_by_hand(self) -> None:
+        """Around hit 0, between 2 and 1 on its particle."""
+        points = np.array([0.0, 1.0, 0.5, 0.3, 0.2, 9.1, 1.2])[:, None]
+        event = _event_truth.Event(self.event)
+        found = _embedding_plot.around(event, points, 0, 0.6)
+        self.assertEqual(found.true.tolist(), [2])
+        self.assertEqual(found.same.tolist(), [3])
+        self.assertEqual(found.false.tolist(), [4])
+        self.assertEqual(found.missed.tolist(), [1])
+        self.assertEqual(_embedding_plot.choose(event, points, 0.6, 0.5), 0)
+        self.assertEqual(_embedding_plot.choose(event, points, 0.8, 0.5), 0)
+        line = np.array([[0.0, 0.0], [3.0, 3.0], [1.0, 1.1]])
+        along = _embedding_plot.principal(line)[:, 0]
+        self.assertAlmostEqual(abs(along[0] / along[1]), 1.0, places=1)
+        text = "\n".join(f"{value},0" for value in points[:, 0])
+        file = self.write("p.csv", text)
+        more = ("--radius", "0.6")
+        self.check_files("embedding", "--points", file, "pdf", options=more)
+        status, error = run_plots(
+            "embedding", "--event", self.event, "--points", file, *more,
+            "--hit", "99", "--out", self.path("x.png"),
+        )  # fmt: skip
+        self.assertEqual(status, 1)
+        self.assertIn("there is no hit 99", error)
+
     def test_tracks_by_hand(self) -> None:
         """Three of four hits match; noise and both particles do not."""
         tracks = self.write(
@@ -306,7 +332,9 @@ class Figures(InFolder):
         np.testing.assert_allclose(smooth[:-4], values[:-4])
         self.assertEqual(smooth[-1], values[-5:].mean())
 
-    def check_files(self, command: str, option: str, file: str, *more: str) -> None:
+    def check_files(
+        self, command: str, option: str, file: str, *more: str, options: tuple = ()
+    ) -> None:
         """A PNG and more formats are written; SVG with the same bytes."""
         starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
         for ending in ("png", *more):
@@ -314,8 +342,9 @@ class Figures(InFolder):
             for _ in range(2 if ending == "svg" else 1):
                 out = self.path("figure." + ending)
                 status, error = run_plots(
-                    command, "--event", self.event, option, file, "--out", out
-                )
+                    command, "--event", self.event, option, file, "--out", out,
+                    *options,
+                )  # fmt: skip
                 self.assertEqual((status, error), (0, ""))
                 with open(out, "rb") as figure:
                     data.append(figure.read())

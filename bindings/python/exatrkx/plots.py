@@ -99,6 +99,25 @@ def radius(
     return _radius_plot.draw(_several(event), own, min_pt, max_radius, axes)
 
 
+def embedding(
+    event: Any,
+    points: Any,
+    *,
+    radius: float,
+    hit: int | None = None,
+    min_pt: float = 0.5,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """All hits in two dimensions, and one with its neighbours: two panels.
+
+    points as in radius(). hit: a hit_id; default one of a particle with pT above
+    min_pt (GeV) that misses the next hit.
+    """
+    from . import _embedding_plot
+
+    return _embedding_plot.draw(event, points, radius, hit, min_pt, axes)
+
+
 def training(logs: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
     """A panel for each quantity in the logs of etx-train, by file name."""
     from . import _training_plot
@@ -145,6 +164,16 @@ def parser() -> argparse.ArgumentParser:
     of_points.add_argument(
         "--max-radius", type=float, help="of the axis; default: fits the data"
     )
+    about = "the embedding in two dimensions, one hit and its neighbours"
+    one = commands.add_parser("embedding", help=about)
+    _add_events(one, "--points", "points of etx-graph --stage embed")
+    _add_signal(one)
+    one.add_argument(
+        "--radius", type=float, required=True, help="of the neighbourhood"
+    )
+    one.add_argument(
+        "--hit", type=int, help="hit_id; default: one that misses its next hit"
+    )
     for command in commands.choices.values():
         command.add_argument(
             "--out", required=True, metavar="FILE", help="png, svg or pdf"
@@ -185,6 +214,16 @@ def draw(args: argparse.Namespace) -> None:
 
     if args.command == "training":
         figure = training(args.logs)
+    elif args.command == "embedding":
+        if len(args.event) > 1:
+            raise ValueError("embedding: one event at a time")
+        figure = embedding(
+            args.event[0],
+            args.files[0],
+            radius=args.radius,
+            hit=args.hit,
+            min_pt=args.min_pt,
+        )
     else:
         given = vars(args).copy()
         of_all = [given.pop(name) for name in ("event", "files")]
