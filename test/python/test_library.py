@@ -72,6 +72,21 @@ class TestPipeline(LibraryCase):
         fewer = exatrkx.label(scored, model.label_options, event=event, min_hits=10)
         self.assertLess(len(fewer), len(tracks))
 
+    def test_module_map(self) -> None:
+        event = self.event
+        options = exatrkx.ModuleMapOptions(units="layers", use_triplets=True)
+        mapped = exatrkx.learn_module_map(self.model, [event], options)
+        self.assertIn("module_map", mapped.stages)
+        layers = exatrkx.build_graph(mapped, event)
+        mapped = exatrkx.learn_module_map(self.model, [event])
+        modules = exatrkx.build_graph(mapped, event)
+        self.assertLess(modules.n_edges, layers.n_edges)
+        self.assertGreater(len(exatrkx.find_tracks(mapped, event)), 30)
+        with self.assertRaises(ValueError):
+            exatrkx.learn_module_map(
+                self.model, [event], exatrkx.ModuleMapOptions(units="rings")
+            )
+
     def test_first_pass(self) -> None:
         """Learned from an event with enough tracks."""
         event = exatrkx.Event.from_trackml(
