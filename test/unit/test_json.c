@@ -109,6 +109,7 @@ static const struct {
     {"\"\\udc00\"", "no character"},
     {"\"\\udfff\"", "no character"},
     {"\"\\udbff\\ue000\"", "no character"},
+    {"\"\\ud800\\ue000\"", "no character"},
     {"\"\\ud800\\udbff\"", "no character"},
     {"\"\n\"", "control character"},
     {"\"\xff\"", "not UTF-8"},
