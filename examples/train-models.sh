@@ -44,28 +44,8 @@ stage()
         --validation "$out/valid-medium" --validation "$out/valid-full" \
         --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
 }
-stage embedding embedding
-stage embedding_again embedding_again --start "$out/embedding.safetensors"
-stage filter filter --start "$out/embedding_again.safetensors"
-stage filter_again filter_again --start "$out/filter.safetensors"
-stage gnn gnn --start "$out/filter_again.safetensors"
-stage gnn_again gnn_again --start "$out/gnn.safetensors"
-stage gnn_wide gnn_wide --start "$out/gnn_again.safetensors"
-stage gnn_wide_again default --start "$out/gnn_wide.safetensors"
-
-# A new embedding with displaced particles in view, the wide filter on its
-# candidates, and the graph network of twice the width that starts as the
-# one before.
-stage embedding_accurate embedding_accurate --start "$out/default.safetensors"
-stage filter_accurate filter_accurate \
-    --start "$out/embedding_accurate.safetensors"
-PYTHONPATH=bindings/python python3 -m exatrkx.widen \
-    "$out/filter_accurate.safetensors" --out "$out/wide.safetensors"
-stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
-stage gnn_accurate_again sharp --start "$out/gnn_accurate.safetensors"
-
-# The embedding and the filter again, with hits, cells and modules as worse
-# detectors have them and beam spots of three lengths.
+# One embedding for both models, with displaced particles in view. Then with hits,
+# cells and modules as worse detectors have them and beam spots of three lengths.
 robust()
 {
     config=$1
@@ -74,16 +54,54 @@ robust()
     for set in medium full-trackml full-flat medium-flat; do
         set -- "$@" --data "$out/robust-$set"
     done
-    $train --config "$configs/$config.json" --data "$out/completion" "$@" \
-        --validation "$out/valid-full" --out "$out/$result.safetensors"
+    stage "$config" "$result" "$@"
 }
-robust embedding_robust embedding_robust --start "$out/sharp.safetensors"
-robust filter_robust accurate --start "$out/embedding_robust.safetensors"
+stage embedding_accurate embedding
+robust embedding_robust embedding_robust --start "$out/embedding.safetensors"
 
-# Behind the networks tracks get the hits that they lack; before them a first pass
-# finds the long ones.
-for model in default accurate; do
-    build/examples/etx-learn-completion --data "$out/completion" \
-        --model "$out/$model.safetensors" \
-        --out "$out/$model.safetensors"
-done
+# From here on the networks see what the first pass leaves of large events. It is
+# learned from true tracks, and so is what completes tracks.
+build/examples/etx-learn-completion --data "$out/completion" --max-random 0.3 \
+    --model "$out/embedding_robust.safetensors" --out "$out/tables.safetensors"
+robust embedding_left embedding_left --start "$out/tables.safetensors"
+
+# adjust FROM TO KEY=VALUE...: other options
+adjust()
+{
+    from=$1
+    to=$2
+    shift 2
+    PYTHONPATH=bindings/python python3 -m exatrkx.adjust \
+        "$out/$from.safetensors" --out "$out/$to.safetensors" "$@"
+}
+
+adjust embedding_left default_embedding embedding.graph.radius=0.4 \
+    embedding.graph.max_edges_per_hit=62
+stage filter filter --start "$out/default_embedding.safetensors"
+stage filter_again filter_again --start "$out/filter.safetensors"
+robust filter_left filter_left --start "$out/filter_again.safetensors"
+adjust filter_left filter_bounded filter.cut=0.003 filter.max_edges_per_hit=10
+stage gnn gnn --start "$out/filter_bounded.safetensors"
+stage gnn_again gnn_again --start "$out/gnn.safetensors"
+stage gnn_wide gnn_wide --start "$out/gnn_again.safetensors"
+stage gnn_wide_again gnn_wide_again --start "$out/gnn_wide.safetensors"
+robust gnn_left gnn_left --start "$out/gnn_wide_again.safetensors"
+adjust gnn_left default filter.max_edges_per_hit=8
+
+# The wide filter, and the graph network of twice the width that starts as the one
+# before.
+adjust gnn_left accurate_embedding embedding.graph.radius=0.5 \
+    embedding.graph.max_edges_per_hit=80
+stage filter_accurate filter_accurate \
+    --start "$out/accurate_embedding.safetensors"
+robust filter_robust filter_robust --start "$out/filter_accurate.safetensors"
+robust filter_accurate_left filter_accurate_left \
+    --start "$out/filter_robust.safetensors"
+adjust filter_accurate_left accurate_bounded filter.cut=0.003 \
+    filter.max_edges_per_hit=16
+PYTHONPATH=bindings/python python3 -m exatrkx.widen \
+    "$out/accurate_bounded.safetensors" --out "$out/wide.safetensors"
+stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
+stage gnn_accurate_again gnn_accurate_again \
+    --start "$out/gnn_accurate.safetensors"
+robust gnn_accurate_left accurate --start "$out/gnn_accurate_again.safetensors"

@@ -1,0 +1,57 @@
+"""test_adjust -- options of a model file that are changed.
+
+Skipped without numpy and the built library.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+from support import MODEL, ModelToolCase
+
+import numpy as np
+import exatrkx
+from exatrkx import adjust, safetensors_file
+
+
+class Adjust(ModelToolCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.tool = adjust
+
+    def test_changes(self) -> None:
+        code, text = self.run_main(
+            "filter.cut=0.25", "label.min_hits=7", "label.method=walkthrough",
+            "embedding.graph.radius=0.375",
+        )
+        self.assertEqual(code, 0, text)
+        config = exatrkx.Model.load(self.out).config
+        self.assertEqual(config["filter"]["cut"], 0.25)
+        self.assertEqual(config["label"]["min_hits"], 7)
+        self.assertEqual(config["label"]["method"], "walkthrough")
+        self.assertEqual(config["embedding"]["graph"]["radius"], 0.375)
+        before, _ = safetensors_file.read(str(MODEL))
+        after, _ = safetensors_file.read(str(self.out))
+        self.assertEqual(before.keys(), after.keys())
+        for name, values in before.items():
+            np.testing.assert_array_equal(values, after[name])
+
+    def test_refused(self) -> None:
+        for change, message in (
+            ("filter.cut=2", "cut"),
+            ("filter.cutt=0.5", "cutt"),
+            ("nothing.cut=0.5", "no object nothing"),
+        ):
+            with self.subTest(change):
+                code, text = self.run_main(change)
+                self.assertEqual(code, 1)
+                self.assertIn(message, text)
+                self.assertFalse(Path(self.out).exists())
+                self.assertFalse(Path(f"{self.out}.part").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
