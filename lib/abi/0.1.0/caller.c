@@ -129,6 +129,22 @@ static void use_first_pass(const etx_model *model)
         printf("momentum %g\n", (double)options.min_pt);
 }
 
+static void use_module_map(const etx_model *model, const etx_event *event)
+{
+    etx_module_map_options options;
+    etx_model *made = NULL;
+
+    if (fails("module map options",
+            etx_module_map_options_init(&options, sizeof options)))
+        return;
+    printf("margin %g\n", (double)options.margin);
+    SET_NEWER(&options);
+    if (!fails("module map",
+            etx_model_learn_module_map(&made, model, &event, 1, &options)))
+        printf("map %d\n", (int)etx_model_has_stage(made, ETX_STAGE_GRAPH));
+    etx_model_free(made);
+}
+
 /* The library writes no more of a report than its struct_size says: these bytes
  * lie behind it. */
 struct behind {
@@ -272,6 +288,7 @@ int main(int argc, char **argv)
     use_labels(context, model);
     use_completion(model);
     use_first_pass(model);
+    use_module_map(model, event);
     use_evaluation(event, tracks);
     use_fit(context, event, detector, tracks);
     use_report(context, event);

@@ -220,8 +220,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_save(
     const etx_model *model, const char *path);
 /* The model's etx.config as JSON text; owned by the model. */
 ETX_API const char *etx_model_describe(const etx_model *model);
-/* 1 when the model has stage, which is ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER,
- * ETX_STAGE_GNN, ETX_STAGE_COMPLETION or ETX_STAGE_FIRST_PASS; else 0. */
+/* 1 when the model has stage, which is ETX_STAGE_EMBEDDING, ETX_STAGE_GRAPH (a
+ * module map), ETX_STAGE_FILTER, ETX_STAGE_GNN, ETX_STAGE_COMPLETION or
+ * ETX_STAGE_FIRST_PASS; else 0. */
 ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
 /* Free it; NULL is allowed. */
 ETX_API void etx_model_free(etx_model *model);
@@ -361,8 +362,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
     int64_t capacity, etx_context *context, const etx_model *model,
     const etx_event *event);
 
-/* Embedding and radius graph with the model's radius. ETX_ERR_LIMIT when the
- * graph exceeds the model's or the context's bound. */
+/* The candidate edges: of the module map of the model where it has one, else of
+ * its embedding and radius. ETX_ERR_LIMIT when the graph exceeds the model's or
+ * the context's bound. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build(etx_graph **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 

@@ -52,6 +52,16 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_build_knn(etx_graph **out,
     etx_context *context, int64_t n_points, int64_t n_dim, const float *points,
     const etx_event *event, const etx_graph_options *options);
 
+/* Join the hits of event that the module map of model allows, outward: the
+ * edges of etx_graph_build for a model that has one. A hit on a module or layer
+ * that the map does not know has no edges. event has modules
+ * (etx_event_set_modules; else ETX_ERR_ARGUMENT). ETX_ERR_LIMIT above max_edges
+ * (0 .. 2^31 - 1), or as etx_graph_build_radius. Runs on the CPU; the same bits
+ * for any number of threads. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_build_module_map(etx_graph **out,
+    etx_context *context, const etx_model *model, const etx_event *event,
+    int64_t max_edges);
+
 /* A graph from the caller's edges, in any order: src and dst [n_edges] in
  * 0 .. n_nodes - 1 (else ETX_ERR_LIMIT), scores [n_edges] in [0, 1] or NULL.
  * They are copied and sorted by dst, then src; equal edges keep their order.

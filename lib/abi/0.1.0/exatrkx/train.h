@@ -80,6 +80,41 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_learn_first_pass(etx_model **out,
     const etx_model *model, const etx_event *const *events, int64_t n_events,
     const etx_first_pass_options *options);
 
+/* What a module map knows of a hit: where it is. */
+#define ETX_MAP_MODULES 0 /* its module */
+#define ETX_MAP_LAYERS  1 /* its layer */
+
+/* How a module map is learned. */
+typedef struct etx_module_map_options {
+    uint32_t struct_size; /* set by etx_module_map_options_init */
+    int32_t units;        /* ETX_MAP_; default modules */
+    int32_t use_triplets; /* 1: an edge also needs one that continues it, at one
+                           * of its ends; default 0 */
+    float min_pt;         /* GeV, of the tracks; default 0 */
+    float tail;           /* share of the values outside a window, at either of
+                           * its ends; below 0.5, default 0 */
+    float margin;         /* windows of n values are widened by margin / n of
+                           * their length at either end, or of the typical
+                           * length if longer; 0 to 1000, default 10 */
+} etx_module_map_options;
+
+/* Defaults for all fields; errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_module_map_options_init(
+    etx_module_map_options *options, size_t struct_size);
+
+/* *out: a copy of model, owned by the caller, whose candidate edges come from a
+ * module map instead of its embedding (etx_graph_build_module_map). Learned
+ * from the true tracks of events [n_events] with truth and modules: the pairs
+ * of modules, or of layers, that tracks cross after each other, and the range
+ * there of z at the beam line, difference of azimuth, phi slope and difference
+ * of pseudorapidity; with triplets also that of the changes of direction. A map
+ * of modules knows only what it saw: it needs many events. options NULL: the
+ * defaults. ETX_ERR_ARGUMENT for an event without truth or modules, and when no
+ * track has two hits. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_learn_module_map(etx_model **out,
+    const etx_model *model, const etx_event *const *events, int64_t n_events,
+    const etx_module_map_options *options);
+
 /* Result of a step or a validation; values that do not apply are nan. */
 typedef struct etx_training_report {
     uint32_t struct_size;  /* sizeof(etx_training_report), by the caller */
