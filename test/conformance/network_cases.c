@@ -156,9 +156,9 @@ static const struct network_case cases[] = {
     {"helices and votes, doubled", "interaction_network",
         "{'hidden': 5, 'n_iterations': 2, 'norm': 'none',"
         " 'activation': 'tanh', 'direction': 'doubled_mean'}",
-        .n_node_features = 2, .n_edge_features = ETX_N_EDGE_FEATURES},
+        .n_node_features = 2, .n_edge_features = ETX_EDGE_OWN_0},
     {"helices and votes", "edge_filter", "{'hidden': [5]}",
-        .n_node_features = 2, .n_edge_features = ETX_N_EDGE_FEATURES},
+        .n_node_features = 2, .n_edge_features = ETX_EDGE_OWN_0},
     {"no iteration", "interaction_network",
         "{'hidden': 4, 'n_iterations': 0, 'decoder_input': 'edge'}",
         .n_node_features = 2},

@@ -68,6 +68,8 @@ static void open_batch(struct batch *batch)
     etx_test_open_example(&batch->model, &batch->own[0], "event000000000");
     etx_model_free(batch->model);
     etx_test_open_example(&batch->model, &batch->own[1], "event000000001");
+    etx_model_free(batch->model);
+    ck_assert_ok(etx_model_load(&batch->model, SECOND_MODEL)); /* needs cells */
     for (int32_t e = 0; e < N_BATCH; e++) {
         batch->event[e] = batch->own[e % 2];
         ck_assert_ok(etx_find_tracks(
