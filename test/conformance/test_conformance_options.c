@@ -245,7 +245,7 @@ static const struct {
 } missing[] = {
     {"positions", {.n_edge_features = 1}},
     {"score_logit", {.n_edge_features = 1, .with_score = 1}},
-    {"log_hough_votes", {.n_edge_features = ETX_N_EDGE_FEATURES}},
+    {"log_hough_votes", {.n_edge_features = ETX_EDGE_OWN_0}},
 };
 
 ETX_TEST(test_options_missing_input, .rows = 2 * ROWS(missing))

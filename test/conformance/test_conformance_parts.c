@@ -222,7 +222,7 @@ static int32_t expects_whole(const struct network_case *which)
 {
     return which->is_global || strcmp(which->arch, "triplet_gnn") == 0 ||
            strcmp(which->arch, "edge_pooling") == 0 ||
-           which->n_edge_features == ETX_N_EDGE_FEATURES;
+           which->n_edge_features > ETX_EDGE_LOG_HOUGH_VOTES;
 }
 
 /* More edges than nodes, and fewer: the first layer is factorised or not by the
