@@ -11,6 +11,7 @@
 #include "data/event.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -112,6 +113,26 @@ etx_status etx_check_ranges(
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: %s %" PRId64 " is not in %" PRId64 "..%" PRId64, function,
             range->name, range->value, range->low, range->high);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_check_reals(
+    const char *function, const struct etx_real_range *range, size_t n)
+{
+    for (; n > 0; range++, n--) {
+        if (range->value >= range->low && range->value <= range->high)
+            continue;
+        if (isnan(range->value))
+            return etx_fail(
+                ETX_ERR_ARGUMENT, "%s: %s is nan", function, range->name);
+        if (range->high == INFINITY)
+            return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not at least %g",
+                function, range->name, (double)range->value,
+                (double)range->low);
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not in %g to %g",
+            function, range->name, (double)range->value, (double)range->low,
+            (double)range->high);
     }
     return ETX_OK;
 }

@@ -83,6 +83,17 @@ struct etx_range {
 etx_status etx_check_ranges(
     const char *function, const struct etx_range *range, size_t n);
 
+/* A real argument or option, and its bounds. */
+struct etx_real_range {
+    const char *name;
+    float value, low, high;
+};
+
+/* ETX_ERR_ARGUMENT unless every value is in low..high, so never nan; range [n].
+ * A high of INFINITY is no bound. */
+etx_status etx_check_reals(
+    const char *function, const struct etx_real_range *range, size_t n);
+
 /* At least one event, and none of them NULL. */
 etx_status etx_check_events(
     const char *function, const etx_event *const *events, int64_t n_events);

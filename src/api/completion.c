@@ -12,6 +12,8 @@
 #include "stage/track_building/completion.h"
 #include "train/completion/model.h"
 
+#include <math.h>
+
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_completion_options, max_random)
 
 etx_status etx_completion_options_init(
@@ -41,13 +43,12 @@ static etx_status read_options(etx_completion_options *out,
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_completion_options"));
-    if (!(out->max_distance >= 0.0f) || !(out->max_join >= 0.0f) ||
-        !(out->max_random >= 0.0f))
-        status = etx_fail(ETX_ERR_ARGUMENT,
-            "%s: max_distance %g, max_join %g and max_random %g: each has to "
-            "be at least 0",
-            function, (double)out->max_distance, (double)out->max_join,
-            (double)out->max_random);
+    const struct etx_real_range reals[] = {
+        {"max_distance", out->max_distance, 0.0f, INFINITY},
+        {"max_join", out->max_join, 0.0f, INFINITY},
+        {"max_random", out->max_random, 0.0f, INFINITY},
+    };
+    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
 done:
     return status;
 }

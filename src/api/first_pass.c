@@ -12,6 +12,8 @@
 #include "stage/stage.h"
 #include "train/first_pass/model.h"
 
+#include <math.h>
+
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_first_pass_options, min_hits)
 
 etx_status etx_first_pass_options_init(
@@ -41,19 +43,18 @@ static etx_status read_options(etx_first_pass_options *out,
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_first_pass_options"));
-    if (out->min_layers < 3 || out->min_layers > 64)
-        status = etx_fail(ETX_ERR_ARGUMENT,
-            "%s: min_layers %d is not in 3 to 64", function, out->min_layers);
-    else if (!(out->min_pt >= 0.01f) || !(out->max_distance >= 0.0f) ||
-             !(out->max_random >= 0.0f))
-        status = etx_fail(ETX_ERR_ARGUMENT,
-            "%s: min_pt %g, max_distance %g and max_random %g: the first has "
-            "to be at least 0.01, the others at least 0",
-            function, (double)out->min_pt, (double)out->max_distance,
-            (double)out->max_random);
-    else if (out->min_hits < 0)
-        status = etx_fail(ETX_ERR_ARGUMENT, "%s: min_hits %d is not at least 0",
-            function, out->min_hits);
+    const struct etx_range ranges[] = {
+        {"min_layers", out->min_layers, 3, 64},
+        {"min_hits", out->min_hits, 0, INT32_MAX},
+    };
+    const struct etx_real_range reals[] = {
+        {"min_pt", out->min_pt, 0.01f, INFINITY},
+        {"max_distance", out->max_distance, 0.0f, INFINITY},
+        {"max_random", out->max_random, 0.0f, INFINITY},
+    };
+    ETX_CHECK(
+        etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
+    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
 done:
     return status;
 }

@@ -42,23 +42,14 @@ static etx_status read_options(
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_fit_options"));
-    const struct {
-        const char *name;
-        float value, low, high;
-    } range[] = {
+    const struct etx_real_range reals[] = {
         {"field", out->field, -100.0f, 100.0f},
         {"material", out->material, 0.0f, 10.0f},
         {"mass", out->mass, 0.0f, 1e3f},
         {"resolution_scale", out->resolution_scale, 1e-3f, 1e3f},
         {"max_hit_chi2", out->max_hit_chi2, 0.0f, FLT_MAX},
     };
-    for (size_t k = 0; k < sizeof range / sizeof *range; k++)
-        if (!(range[k].value >= range[k].low &&
-                range[k].value <= range[k].high))
-            ETX_CHECK(
-                etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not in %g to %g",
-                    function, range[k].name, (double)range[k].value,
-                    (double)range[k].low, (double)range[k].high));
+    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
 done:
     return status;
 }

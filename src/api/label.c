@@ -10,6 +10,7 @@
 #include "stage/track_building/track_building.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static etx_status check_options(
     const char *function, const etx_label_options *options)
@@ -18,29 +19,20 @@ static etx_status check_options(
         {"min_hits", options->min_hits, 1, INT32_MAX},
         {"support_hits", options->support_hits, 1, INT32_MAX},
     };
-    const struct {
-        const char *name;
-        float value;
-        int32_t is_cut; /* any number; else at least 0 */
-    } reals[] = {
-        {"cut", options->cut, 1},
-        {"sure_cut", options->sure_cut, 1},
-        {"strong_cut", options->strong_cut, 1},
-        {"max_curvature_change", options->max_curvature_change, 0},
-        {"max_polar_change", options->max_polar_change, 0},
+    const struct etx_real_range reals[] = {
+        {"cut", options->cut, -INFINITY, INFINITY},
+        {"sure_cut", options->sure_cut, -INFINITY, INFINITY},
+        {"strong_cut", options->strong_cut, -INFINITY, INFINITY},
+        {"max_curvature_change", options->max_curvature_change, 0.0f, INFINITY},
+        {"max_polar_change", options->max_polar_change, 0.0f, INFINITY},
     };
+    etx_status status;
 
-    for (size_t k = 0; k < sizeof reals / sizeof *reals; k++) {
-        const float value = reals[k].value;
-
-        if (reals[k].is_cut && value != value)
-            return etx_fail(
-                ETX_ERR_ARGUMENT, "%s: %s is nan", function, reals[k].name);
-        if (!reals[k].is_cut && !(value >= 0.0f))
-            return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %g is not at least 0",
-                function, reals[k].name, (double)value);
-    }
-    return etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges);
+    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
+    ETX_CHECK(
+        etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
+done:
+    return status;
 }
 
 /* The caller's options over the defaults, checked; the stage checks the method.

@@ -9,6 +9,8 @@
 #include "train/module_map/learn.h"
 #include "train/module_map/model.h"
 
+#include <math.h>
+
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_module_map_options, margin)
 
 etx_status etx_module_map_options_init(
@@ -32,15 +34,14 @@ static etx_status read_options(etx_module_map_options *out,
         {"units", out->units, ETX_MAP_MODULES, ETX_MAP_LAYERS},
         {"use_triplets", out->use_triplets, 0, 1},
     };
+    const struct etx_real_range reals[] = {
+        {"min_pt", out->min_pt, 0.0f, INFINITY},
+        {"tail", out->tail, 0.0f, 0.499f},
+        {"margin", out->margin, 0.0f, 1000.0f},
+    };
     ETX_CHECK(
         etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
-    if (!(out->min_pt >= 0.0f) || !(out->tail >= 0.0f && out->tail < 0.5f) ||
-        !(out->margin >= 0.0f && out->margin <= 1000.0f))
-        status = etx_fail(ETX_ERR_ARGUMENT,
-            "%s: min_pt %g, tail %g and margin %g: the first has to be at "
-            "least 0, the second in 0 to below 0.5, the third in 0 to 1000",
-            function, (double)out->min_pt, (double)out->tail,
-            (double)out->margin);
+    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
 done:
     return status;
 }

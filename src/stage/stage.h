@@ -36,6 +36,11 @@ void etx_stage_reset_timings(struct etx_context *context);
  * NULL stays NULL. */
 etx_status etx_stage_to_device(const float **out, struct etx_context *context,
     const float *values, int64_t n, const char *what);
+/* Nodes of a partition: their features [n_features] and positions, from rows of
+ * the whole graph on the host. */
+etx_status etx_stage_part_nodes_to_device(struct etx_network_input *out,
+    struct etx_context *context, const struct etx_graph_part *part,
+    const float *features, int32_t n_features, const float *position);
 /* The parameters of a network; out borrows all else. A frozen
  * network's are cached. */
 etx_status etx_stage_network_to_device(struct etx_network *out,

@@ -22,6 +22,26 @@ etx_status etx_stage_to_device(const float **out, struct etx_context *context,
         out, context->stream->arena, values, n, sizeof **out, what);
 }
 
+etx_status etx_stage_part_nodes_to_device(struct etx_network_input *out,
+    struct etx_context *context, const struct etx_graph_part *part,
+    const float *features, int32_t n_features, const float *position)
+{
+    struct etx_arena *host = etx_host_of(context)->stream->arena;
+    const int64_t n_nodes = part->graph->n_nodes;
+    const float *rows = NULL;
+    etx_status status;
+
+    out->n_nodes = n_nodes;
+    ETX_CHECK(etx_part_arena_rows(&rows, host, part, features, n_features));
+    ETX_CHECK(etx_stage_to_device(&out->node_features, context, rows,
+        n_nodes * n_features, "node features"));
+    ETX_CHECK(etx_part_arena_rows(&rows, host, part, position, 3));
+    ETX_CHECK(etx_stage_to_device(
+        &out->position, context, rows, 3 * n_nodes, "positions of hits"));
+done:
+    return status;
+}
+
 etx_status etx_stage_cache_positions(
     struct etx_context *context, const struct etx_event *event)
 {

@@ -176,7 +176,7 @@ static const struct etx_test_change refused[] = {
     BAD(support_hits, -2, "support_hits -2 is below 1"),
     BAD(max_curvature_change, -1.5f,
         "max_curvature_change -1.5 is not at least 0"),
-    BAD(max_polar_change, NAN, "max_polar_change nan is not at least 0"),
+    BAD(max_polar_change, NAN, "max_polar_change is nan"),
     BAD(struct_size, 3, "struct_size"),
 };
 

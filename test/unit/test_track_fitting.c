@@ -523,7 +523,7 @@ static const struct etx_test_change refused[] = {
         "neither a field_map nor a model"},
     {CHANGE(etx_fit_options, material, -1.0f), ETX_ERR_ARGUMENT,
         "material -1 is not in 0 to 10"},
-    {CHANGE(etx_fit_options, mass, NAN), ETX_ERR_ARGUMENT, "mass nan"},
+    {CHANGE(etx_fit_options, mass, NAN), ETX_ERR_ARGUMENT, "mass is nan"},
     {CHANGE(etx_fit_options, resolution_scale, 0.0f), ETX_ERR_ARGUMENT,
         "resolution_scale 0"},
     {CHANGE(etx_fit_options, max_hit_chi2, -1.0f), ETX_ERR_ARGUMENT,

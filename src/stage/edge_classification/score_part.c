@@ -11,32 +11,6 @@
 #include "base/check.h"
 #include "base/status.h"
 
-/* Features and positions of the nodes of a partition. */
-static etx_status nodes_to_device(struct etx_network_input *out,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph_part *part, const struct etx_event *event)
-{
-    struct etx_context *host = etx_host_of(context);
-    const int32_t n_features = model->gnn.node_features.n_features;
-    const int64_t n_nodes = part->graph->n_nodes;
-    const float *rows = NULL;
-    const float *features = NULL;
-    etx_status status;
-
-    out->n_nodes = n_nodes;
-    ETX_CHECK(etx_stage_node_features(&features, host, &model->gnn, event));
-    ETX_CHECK(etx_part_arena_rows(
-        &rows, host->stream->arena, part, features, n_features));
-    ETX_CHECK(etx_stage_to_device(&out->node_features, context, rows,
-        n_nodes * n_features, "node features"));
-    ETX_CHECK(etx_part_arena_rows(
-        &rows, host->stream->arena, part, event->position, 3));
-    ETX_CHECK(etx_stage_to_device(
-        &out->position, context, rows, 3 * n_nodes, "positions of hits"));
-done:
-    return status;
-}
-
 /* The logit of edge e is not finite: names it by ids of the whole graph. */
 static etx_status fail_at(const struct etx_graph_part *part, int64_t e,
     const struct etx_network *network)
@@ -111,9 +85,13 @@ etx_status etx_stage_score_part(float *score, const struct etx_graph_part *part,
         .whole_nodes = part->whole_nodes,
         .whole_edges = part->whole_edges};
     struct etx_network_input input = {0};
+    const float *features = NULL;
     struct etx_stage_clock clock;
 
-    ETX_CHECK(nodes_to_device(&input, context, model, part, event));
+    ETX_CHECK(etx_stage_node_features(
+        &features, etx_host_of(context), &model->gnn, event));
+    ETX_CHECK(etx_stage_part_nodes_to_device(&input, context, part, features,
+        model->gnn.node_features.n_features, event->position));
     clock = etx_stage_begin(context, ETX_STAGE_GNN);
     ETX_CHECK(score_part(score, context, model, part, &input, &halo));
     ETX_CHECK(etx_stage_end(context, &clock, part->n_own_edges));

@@ -24,29 +24,6 @@ static uint64_t hash_owners(const int32_t *owner, const struct etx_graph *whole)
     return etx_hash_bytes(hash, whole->dst, n_edges * sizeof *whole->dst);
 }
 
-/* The nodes' features and positions; whole's are on the host. */
-static etx_status copy_nodes(struct etx_partition_graph *graph,
-    const struct etx_network_input *whole, int32_t n_features)
-{
-    struct etx_context *context = graph->context;
-    struct etx_arena *host = etx_train_host(context)->arena;
-    const int64_t n_nodes = graph->part->graph->n_nodes;
-    const float *rows;
-    etx_status status;
-
-    graph->input.n_nodes = n_nodes;
-    ETX_CHECK(etx_part_arena_rows(
-        &rows, host, graph->part, whole->node_features, n_features));
-    ETX_CHECK(etx_stage_to_device(&graph->input.node_features, context, rows,
-        n_nodes * n_features, "node features"));
-    ETX_CHECK(
-        etx_part_arena_rows(&rows, host, graph->part, whole->position, 3));
-    ETX_CHECK(etx_stage_to_device(&graph->input.position, context, rows,
-        3 * n_nodes, "positions of hits"));
-done:
-    return status;
-}
-
 void etx_partition_graph_close(struct etx_partition_graph *graph)
 {
     etx_graph_free(graph->copy);
@@ -80,7 +57,8 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
     out->graph.halo = &out->halo;
     out->n_edges = out->graph.n_edges;
     out->input.graph = &out->graph;
-    ETX_CHECK(copy_nodes(out, whole, n_features));
+    ETX_CHECK(etx_stage_part_nodes_to_device(&out->input, context, out->part,
+        whole->node_features, n_features, whole->position));
 done:
     return status;
 }

@@ -19,11 +19,11 @@
 
 /* Scratch of one worker. */
 struct scratch {
-    int32_t *leaf;         /* [n_leaves] that may hold neighbours */
+    int32_t *leaf;         /* [n_leaves] that may have neighbours */
     struct etx_boxes near; /* the boxes of these */
     int32_t *candidate;    /* [n_leaves + ETX_LEAF] indices of leaf */
-    int32_t *hit;          /* [n_leaves] that do, */
-    uint16_t *bits;        /* [n_leaves] and which of their lanes */
+    int32_t *near_leaf;    /* [n_leaves + 1] that have neighbours */
+    uint16_t *near_lanes;  /* [n_leaves + 1] a bit for each lane that is one */
     int32_t *found;        /* [lanes + ETX_LEAF] of neighbours of a point */
 };
 
@@ -134,19 +134,20 @@ ETX_INLINE int64_t search_point(const struct scratch *scratch,
         s, x, usual, points + from * n_dim * ETX_LEAF, n_dim, search->bound);
     bits &= UINT32_MAX << 1 << lane;
     int64_t n = pick_lanes(scratch->found, from, bits);
-    int64_t n_hits = 0;
+    int64_t n_near = 0;
 
     /* Which leaves hold a neighbour cannot be foreseen: no branch on it. */
     for (int64_t t = 0; t < n_candidates; t++) {
         const int32_t leaf = scratch->leaf[scratch->candidate[t]];
         bits = leaf_distances(s, x, usual,
             points + (int64_t)leaf * n_dim * ETX_LEAF, n_dim, search->bound);
-        scratch->hit[n_hits] = leaf;
-        scratch->bits[n_hits] = (uint16_t)bits;
-        n_hits += bits != 0;
+        scratch->near_leaf[n_near] = leaf;
+        scratch->near_lanes[n_near] = (uint16_t)bits;
+        n_near += bits != 0;
     }
-    for (int64_t t = 0; t < n_hits; t++)
-        n += pick_lanes(scratch->found + n, scratch->hit[t], scratch->bits[t]);
+    for (int64_t t = 0; t < n_near; t++)
+        n += pick_lanes(
+            scratch->found + n, scratch->near_leaf[t], scratch->near_lanes[t]);
     return n;
 }
 
@@ -243,10 +244,11 @@ static etx_status alloc_scratch(struct job *job, struct etx_arena *arena,
         ETX_CHECK(etx_arena_alloc(&scratch->candidate, arena,
             leaves->n_leaves + ETX_LEAF, sizeof *scratch->candidate,
             "leaves nearby"));
-        ETX_CHECK(etx_arena_alloc(&scratch->hit, arena, leaves->n_leaves + 1,
-            sizeof *scratch->hit, "leaves nearby"));
-        ETX_CHECK(etx_arena_alloc(&scratch->bits, arena, leaves->n_leaves + 1,
-            sizeof *scratch->bits, "leaves nearby"));
+        ETX_CHECK(etx_arena_alloc(&scratch->near_leaf, arena,
+            leaves->n_leaves + 1, sizeof *scratch->near_leaf, "leaves nearby"));
+        ETX_CHECK(
+            etx_arena_alloc(&scratch->near_lanes, arena, leaves->n_leaves + 1,
+                sizeof *scratch->near_lanes, "leaves nearby"));
         ETX_CHECK(etx_arena_alloc(
             &scratch->near.low, arena, n_groups, group, "boxes nearby"));
         ETX_CHECK(etx_arena_alloc(
