@@ -188,6 +188,7 @@ help:
 	@echo 'make bench        time every stage and operator'
 	@echo 'make bench-regression   what got slower on this kind of processor'
 	@echo 'make bench-peers bench-ranks   the same for other software'
+	@echo 'make results      the tables of the docs; TABLE=NAME: one; results-stale'
 	@echo
 	@echo 'CC=clang CUDA=1 MPI=0 WERROR=1 OPTIMISE="-O0 -g" BUILD=folder LIB=folder'
 

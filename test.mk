@@ -4,7 +4,8 @@
     check-kill check-soak check-schedule check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
-    gpu resources bench bench-regression bench-peers bench-peers-deps bench-ranks
+    gpu resources bench bench-regression bench-peers bench-peers-deps bench-ranks \
+    results results-stale
 
 # ---------------------------------------------------------------- programs --
 
@@ -274,6 +275,18 @@ bench: all $(CHECKOP_BENCH)
 # them for this kind of processor.
 bench-regression: $(CHECKOP_BENCH)
 	@test/bench/regression.sh $< $(if $(filter 1,$(STORE)),store)
+
+# The tables of the docs (test/bench/results.py): all, or TABLE; EVENTS is the
+# folder of the simulated sets.
+EVENTS ?=
+TABLE ?=
+RESULTS = ETX_LIBRARY=$(abspath $(SHARED)) PYTHONPATH=test/bench:bindings/python \
+    PYTHONDONTWRITEBYTECODE=1 EVENTS=$(EVENTS) python3 test/bench/results.py
+results: deps
+	@$(MAKE) --no-print-directory all $(PARTS_PROGRAMS)
+	@$(RESULTS) $(TABLE)
+results-stale:
+	@$(RESULTS) --stale $(TABLE)
 
 # Other software: the Python (any that has
 # test/bench/peers/requirements.txt), its arguments, the C of the benchmark.

@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         row for name in NAMES for row in lines_by_radius(name, stages[name], events)
     ]
     head = [f"after {stage}" for stage in ("radius", "filter")]
-    head = ["model", "made at, mm", "particles", *head, "found"]
+    head = ["model", "production radius, mm", "share", *head, "found"]
     print(table(head, rows), end="")
     return 0
 

@@ -1,0 +1,223 @@
+"""results -- the tables of the docs, each made by one command.
+
+    make results EVENTS=DIR                # all, one after another: hours
+    make results EVENTS=DIR TABLE=losses   # one, or several: TABLE="losses labels"
+    make results-stale EVENTS=DIR          # which are older than what they show
+
+A table ends with its stamp, a comment in the page with short hashes of the models,
+events and code that it was made with:
+
+    <!-- TABLE=losses models 3f2a91c0 events 77aa01bc code 1122aabb -->
+
+A command prints Markdown tables. The k-th one replaces the table above the k-th
+stamp of that name; no other line of the page changes. To add a table, write an
+entry of TABLES, and the head of the table and a stamp without hashes in the page.
+
+Stale is a table whose stamp differs from the files as they are. Code is a folder or
+a file: a change that keeps all results counts too. DIR has the sets of
+docs/simulation.md by name; events that are missing there are not compared.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PIPELINE = tuple(f"src/{name}" for name in ("stage", "arch", "op", "data", "eval"))
+TRAINING = (*PIPELINE, "src/train", "examples/configs/gnn.json")
+DEFAULT = "examples/models/default.safetensors"
+BOTH = (DEFAULT, "examples/models/accurate.safetensors")
+KINDS = ("models", "events", "code")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A command for sh, run in the root of the sources, and what it depends on."""
+
+    page: str
+    command: str
+    models: tuple[str, ...] = BOTH
+    events: tuple[str, ...] = ()  # folders of EVENTS, or files of the sources
+    code: tuple[str, ...] = PIPELINE
+
+
+def study(
+    page: str,
+    name: str,
+    arguments: str,
+    events: Sequence[str],
+    code: Sequence[str] = PIPELINE,
+    models: tuple[str, ...] = BOTH,
+) -> Table:
+    """A module of test/bench/tables."""
+    command = f"python3 -m tables.{name} {arguments}"
+    code = (*code, f"test/bench/tables/{name}.py")
+    return Table(page, command, models, tuple(events), code)
+
+
+RESULTS = "docs/results.md"
+STUDIES = "test/bench/tables/README.md"
+
+TABLES: dict[str, Table] = {
+    "losses": study(RESULTS, "losses", "--events $EVENTS/test-full", ["test-full"]),
+    "labels": study(STUDIES, "labels", "--events $EVENTS/test-full", ["test-full"]),
+    "noise": study(STUDIES, "noise", "--events $EVENTS/test-medium", ["test-medium"]),
+    "noise-full": study(
+        STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
+    ),
+}
+
+
+def table_files(root: Path, names: Iterable[str], events: Path | None) -> list[Path]:
+    """The files of files and folders, of the sources or of the events."""
+    found: list[Path] = []
+    for name in names:
+        path = root / name
+        if not path.exists() and events is not None:
+            path = events / name
+        if not path.exists():
+            raise FileNotFoundError(path)
+        inside = sorted(p for p in path.rglob("*") if p.is_file())
+        found += [path] if path.is_file() else inside
+    return [path for path in found if path.suffix != ".pyc"]
+
+
+def hash_of(files: Iterable[Path]) -> str:
+    """The first digits of a hash of names and contents."""
+    digest = hashlib.sha256()
+    for path in files:
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()[:8]
+
+
+def stamp_of(table: Table, root: Path, events: Path | None) -> dict[str, str]:
+    """The hash of each kind; without one where its files are missing."""
+    stamp = {}
+    for kind in KINDS:
+        names = getattr(table, kind)
+        try:
+            files = table_files(root, names, events if kind == "events" else None)
+        except FileNotFoundError:
+            if kind != "events":
+                raise
+            continue
+        if files:
+            stamp[kind] = hash_of(files)
+    return stamp
+
+
+def stamp_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"<!-- TABLE={re.escape(name)}((?: \w+ \w+)*) -->")
+
+
+def stamps_in(text: str, name: str) -> list[dict[str, str]]:
+    """The hashes of all stamps of a table."""
+    found = []
+    for match in stamp_pattern(name).finditer(text):
+        words = match[1].split()
+        found.append(dict(zip(words[::2], words[1::2])))
+    return found
+
+
+def split_tables(text: str) -> list[list[str]]:
+    """The Markdown tables of a text, as lines."""
+    blocks: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("|"):
+            blocks[-1].append(line)
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def replaced(text: str, name: str, made: str, stamp: Mapping[str, str]) -> str:
+    """The page with the tables that were made, and their stamps."""
+    tables = split_tables(made)
+    pattern = stamp_pattern(name)
+    lines: list[str] = []
+    n_stamps = 0
+    for line in text.splitlines():
+        if pattern.fullmatch(line):
+            if n_stamps < len(tables):
+                while lines and (not lines[-1] or lines[-1].startswith("|")):
+                    lines.pop()
+                lines += ["", *tables[n_stamps], ""]
+            words = "".join(f" {kind} {value}" for kind, value in stamp.items())
+            line = f"<!-- TABLE={name}{words} -->"
+            n_stamps += 1
+        lines.append(line)
+    if n_stamps != len(tables) or not tables:
+        raise ValueError(f"{name}: {len(tables)} tables, {n_stamps} stamps in its page")
+    return "\n".join(lines) + "\n"
+
+
+def make(name: str, table: Table, root: Path, events: Path | None) -> None:
+    """Run the command of a table and write its page."""
+    stamp = stamp_of(table, root, events)
+    if table.events and "events" not in stamp:
+        raise FileNotFoundError(f"{name}: no {' or no '.join(table.events)} in EVENTS")
+    command = ["sh", "-euc", table.command]
+    made = subprocess.run(
+        command, cwd=root, stdout=subprocess.PIPE, text=True, check=True
+    )
+    page = root / table.page
+    page.write_text(replaced(page.read_text(), name, made.stdout, stamp))
+
+
+def changes(name: str, table: Table, root: Path, events: Path | None) -> list[str]:
+    """What of a table changed since it was made; "stamp" where it has none."""
+    found = stamps_in((root / table.page).read_text(), name)
+    now = stamp_of(table, root, events)
+    if not found or not all(found):
+        return ["stamp"]
+    return [
+        kind
+        for kind in KINDS
+        if kind in now and any(stamp.get(kind) != now[kind] for stamp in found)
+    ]
+
+
+def print_stale(tables: Mapping[str, Table], root: Path, events: Path | None) -> int:
+    """A line for each stale table; their number."""
+    n_stale = 0
+    for name, table in tables.items():
+        changed = changes(name, table, root, events)
+        if changed:
+            print(f"{table.page}: {name}: {', '.join(changed)}")
+        n_stale += bool(changed)
+    print(f"{n_stale} of {len(tables)} tables are older than what they show")
+    return n_stale
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="results.py")
+    add = parser.add_argument
+    add("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}")
+    add("--stale", action="store_true", help="print what is stale")
+    options = parser.parse_args(arguments)
+    unknown = set(options.tables) - set(TABLES)
+    if unknown:
+        parser.error(f"no table {', '.join(sorted(unknown))}")
+    chosen = {name: TABLES[name] for name in options.tables or TABLES}
+    events = Path(os.environ["EVENTS"]) if os.environ.get("EVENTS") else None
+    if options.stale:
+        return 1 if print_stale(chosen, ROOT, events) else 0
+    for name, table in chosen.items():
+        print(f"{name}: {table.command}", file=sys.stderr, flush=True)
+        make(name, table, ROOT, events)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

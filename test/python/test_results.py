@@ -1,0 +1,115 @@
+"""test_results -- the tables of the docs and their stamps, on a page of its own.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+
+from support import ROOT, FolderCase
+
+import results
+
+PAGE = """# Toy
+
+Before.
+
+| a |
+| --- |
+| old |
+
+<!-- TABLE=toy -->
+
+Between.
+
+<!-- TABLE=toy -->
+<!-- TABLE=other -->
+"""
+MADE = "\n".join(
+    ["| a |", "| --- |", "| new |", "", "Text.", "| b |", "| --- |", "| 2 |"]
+)
+
+
+class Results(FolderCase):
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "page.md").write_text(PAGE)
+        (self.folder / "model").write_text("1")
+        (self.folder / "code").mkdir()
+        (self.folder / "code" / "a.c").write_text("int a;\n")
+        (self.folder / "sets" / "small").mkdir(parents=True)
+        (self.folder / "sets" / "small" / "event").write_text("hits")
+        (self.folder / "made").write_text(MADE)
+        self.table = results.Table(
+            "page.md", "cat made", ("model",), ("small",), ("code",)
+        )
+
+    def make(self, command: str = "cat made") -> str:
+        table = results.Table("page.md", command, ("model",), ("small",), ("code",))
+        results.make("toy", table, self.folder, self.folder / "sets")
+        return (self.folder / "page.md").read_text()
+
+    def changes(self) -> list[str]:
+        return results.changes("toy", self.table, self.folder, self.folder / "sets")
+
+    def test_made_tables_replace_those_above_the_stamps(self) -> None:
+        """All other lines stay; a second run changes nothing."""
+        page = self.make()
+        stamp = [line for line in page.splitlines() if "TABLE=toy" in line]
+        self.assertEqual(len(set(stamp)), 1)
+        self.assertRegex(
+            stamp[0],
+            r"<!-- TABLE=toy models \w{8} events \w{8} code \w{8} -->",
+        )
+        before = PAGE.replace("old", "new").replace(
+            "Between.\n\n<", "Between.\n\n| b |\n| --- |\n| 2 |\n\n<"
+        )
+        self.assertEqual(page, before.replace("<!-- TABLE=toy -->", stamp[0]))
+        self.assertEqual(self.make(), page)
+
+    def test_stale_names_what_changed(self) -> None:
+        self.assertEqual(self.changes(), ["stamp"])
+        self.make()
+        self.assertEqual(self.changes(), [])
+        (self.folder / "model").write_text("2")
+        self.assertEqual(self.changes(), ["models"])
+        (self.folder / "code" / "b.c").write_text("int b;\n")
+        self.assertEqual(self.changes(), ["models", "code"])
+        self.make()
+        (self.folder / "sets" / "small" / "event").write_text("other hits")
+        self.assertEqual(self.changes(), ["events"])
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            n_stale = results.print_stale(
+                {"toy": self.table}, self.folder, self.folder / "sets"
+            )
+        self.assertEqual(n_stale, 1)
+        self.assertIn("page.md: toy: events\n", out.getvalue())
+
+    def test_events_that_are_missing(self) -> None:
+        """Nothing is made without them; a stamp is compared without them."""
+        self.make()
+        (self.folder / "sets" / "small" / "event").unlink()
+        (self.folder / "sets" / "small").rmdir()
+        self.assertEqual(self.changes(), [])
+        with self.assertRaisesRegex(FileNotFoundError, "no small in EVENTS"):
+            self.make()
+
+    def test_a_command_that_fails_leaves_the_page(self) -> None:
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.make("cat made; exit 3")
+        with self.assertRaisesRegex(ValueError, "1 tables, 2 stamps"):
+            self.make("head -n 3 made")
+        with self.assertRaisesRegex(ValueError, "0 tables, 2 stamps"):
+            self.make("echo nothing")
+        self.assertEqual((self.folder / "page.md").read_text(), PAGE)
+
+    def test_every_table_has_a_page_with_its_stamp(self) -> None:
+        """And all that it is made from, but for the simulated events."""
+        for name, table in results.TABLES.items():
+            with self.subTest(name):
+                page = (ROOT / table.page).read_text()
+                self.assertTrue(results.stamps_in(page, name))
+                results.stamp_of(table, ROOT, None)
