@@ -153,6 +153,16 @@ static const struct network_case cases[] = {
     {"no iteration", "gravnet",
         "{'hidden': 4, 'n_iterations': 0, 'norm': 'none'}",
         .n_node_features = 3},
+    {"large steps, edge features", "lorentz_network",
+        "{'hidden': 5, 'n_iterations': 3, 'step': 0.1, 'ratio': 2,"
+        " 'layers': 1,"
+        " 'activation': 'tanh', 'order': 'target_source'}",
+        .n_node_features = 7, .n_edge_features = 5, .with_score = 1},
+    {"wide, large steps", "lorentz_network",
+        "{'hidden': 16, 'n_iterations': 2, 'step': 0.1, 'ratio': 2}",
+        .n_node_features = 5},
+    {"no iteration", "lorentz_network", "{'n_iterations': 0}",
+        .n_node_features = 4},
     {"helices and votes, doubled", "interaction_network",
         "{'hidden': 5, 'n_iterations': 2, 'norm': 'none',"
         " 'activation': 'tanh', 'direction': 'doubled_mean'}",

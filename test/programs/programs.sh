@@ -320,8 +320,9 @@ train cascade --start "$out/h.safetensors" --out "$out/c.safetensors"
 exits 0 "$programs/etx-find-tracks" --model "$out/c.safetensors" \
     --event $event --out "$out/cascaded.csv"
 # Any family can be the graph network.
-for family in graph_convolution triplet_gnn attention_gnn; do
-    features='[{"name": "r", "scale": 1000.0}]'
+features='[{"name": "R", "scale": 1000}, {"name": "x", "scale": 1000},
+    {"name": "y", "scale": 1000}, {"name": "z", "scale": 1000}]'
+for family in graph_convolution triplet_gnn attention_gnn lorentz_network; do
     echo "{\"stage\": \"gnn\", \"model\": {\"arch\": \"$family\"," \
         "\"node_features\": $features}, \"schedule\": {\"steps\": 2}," \
         "\"sampling\": {\"hits\": 0, \"edges\": 500}}" >"$out/$family.json"

@@ -31,7 +31,8 @@ if has("torch"):
     import torch_families
     from exatrkx import safetensors_file
 
-N_NODES, N_EDGES, N_FEATURES, N_STEPS = 60, 150, 3, 10
+N_NODES, N_EDGES, N_STEPS = 60, 150, 10
+N_FEATURES = {"lorentz_network": 6}  # 3 in the others
 LEARNING_RATE, WEIGHT_DECAY = 2e-3, 0.01
 # Adam divides a gradient by its own size, so that one of the size of its own
 # rounding goes another way in every program. With PyTorch's eps it is the
@@ -104,6 +105,10 @@ CASES = {
             "coarse": SMALL,
         },
     ),
+    "Lorentz network": (
+        "lorentz_network",
+        {**SMALL, "step": 0.1, "ratio": 2.0, "n_iterations": 2},
+    ),
     "GravNet": (
         "gravnet",
         {**SMALL, "n_space": 3, "n_flow": 8, "n_neighbours": 6, "n_out": 4},
@@ -125,8 +130,9 @@ def make_problem(arch: str, options: dict, eps: float) -> tuple[dict, dict]:
     pairs = pairs[pairs // N_NODES < pairs % N_NODES][:N_EDGES]
     src, dst = pairs // N_NODES, pairs % N_NODES
     order = np.lexsort((src, dst))
+    n_features = N_FEATURES.get(arch, 3)
     tensors = {
-        "features": random.uniform(-1, 1, (N_NODES, N_FEATURES)).astype("f4"),
+        "features": random.uniform(-1, 1, (N_NODES, n_features)).astype("f4"),
         "position": random.uniform(-500, 500, (N_NODES, 3)).astype("f4"),
         "src": src[order].astype("i8"),
         "dst": dst[order].astype("i8"),

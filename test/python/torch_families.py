@@ -278,6 +278,34 @@ def gravnet(w: Weights, graph: Graph, options: Options) -> Tensor:
     return perceptron(w, "output", h, activation)
 
 
+def lorentz_network(w: Weights, graph: Graph, options: Options) -> Tensor:
+    activation, ratio = options["activation"], options["ratio"]
+    first, second = ends(graph, options)
+    metric = torch.tensor([1.0, -1, -1, -1], dtype=graph.x.dtype)
+
+    def product(a: Tensor, b: Tensor) -> Tensor:
+        return (a * metric * b).sum(1, keepdim=True)
+
+    def edges(h: Tensor, x: Tensor) -> Tensor:
+        apart = x[graph.dst] - x[graph.src]
+        products = product(apart, apart), product(x[graph.src], x[graph.dst])
+        scalars = [torch.tanh(ratio**k * q) for q in products for k in range(3)]
+        return torch.cat([h[first], h[second], *scalars, graph.e], 1)
+
+    x = graph.x[:, :4]
+    scalars = torch.cat([product(x, x), graph.x[:, 4:]], 1)
+    h = perceptron(w, "node_encoder", scalars, activation)
+    for k in range(options["n_iterations"]):
+        m = perceptron(w, f"message.{k}", edges(h, x), activation, bare_end=False)
+        a = options["step"] * perceptron(w, f"step.{k}", m, activation)
+        sums = [add_up(m, end, graph.n_nodes) for end in (graph.dst, graph.src)]
+        moved = add_up(a * x[graph.src], graph.dst, graph.n_nodes)
+        moved = moved + add_up(a * x[graph.dst], graph.src, graph.n_nodes)
+        h = h + perceptron(w, f"node.{k}", torch.cat([h, *sums], 1), activation)
+        x = x + moved
+    return perceptron(w, "decoder", edges(h, x), activation)[:, 0]
+
+
 FAMILIES = {
     "mlp": mlp,
     "edge_filter": edge_filter,
@@ -287,4 +315,5 @@ FAMILIES = {
     "triplet_gnn": triplet_gnn,
     "edge_pooling": edge_pooling,
     "gravnet": gravnet,
+    "lorentz_network": lorentz_network,
 }
