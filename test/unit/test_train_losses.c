@@ -126,7 +126,7 @@ static const struct variant variants[] = {
     {1, "{'loss': {'reduction': 'equal', 'focal_gamma': 2}}"},
     {1, "{'loss': {'reduction': 'balanced', 'average': 'graphs'}, 'sampling': "
         "{'chunk_edges': 64}}"},
-    {1, "{'loss': {'reduction': 'mean', 'hit_weight': 500}}"},
+    {1, "{'loss': {'reduction': 'mean', 'hit_weight': 5}}"},
     {2, "{'loss': {'average': 'graphs', 'positive_weight': 3}, 'truth': "
         "{'same_particle': 'true'}}"},
     {2, "{'loss': {'focal_gamma': 1.5, 'reduction': 'balanced'}}"},

@@ -184,7 +184,7 @@ static const char *const everything[ETX_N_TRAIN_STAGES] = {
     "1.0001, 'spike_window': 3, 'snapshot_every': 3, 'most_rollbacks': 100}}",
     "{'optimiser': {'amsgrad': true}, 'truth': {'background_min_pt': 0.4}, "
     "'sampling': {'order': 'epochs', 'hard_share': 0.5, 'chunk_edges': 100}, "
-    "'loss': {'reduction': 'equal', 'focal_gamma': 1, 'hit_weight': 100}, "
+    "'loss': {'reduction': 'equal', 'focal_gamma': 1, 'hit_weight': 2}, "
     "'validation': {'keep_best': true}, 'stability': {'spike_factor': 1.0001, "
     "'spike_window': 1, 'snapshot_every': 3, 'most_rollbacks': 100}}",
     "{'sampling': {'graphs': 3, 'cache_mib': 0}, 'loss': {'average': 'graphs', "

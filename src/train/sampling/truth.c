@@ -110,6 +110,21 @@ static void count_pairs(struct etx_truth *truth)
             truth->n_signal_pairs += truth->offset[i + 1] - truth->offset[i];
 }
 
+/* The hits of particles over the sum of their weights. */
+static float scale_weights(const struct etx_event *event)
+{
+    double sum = 0.0;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        if (event->particle_row[i] < 0)
+            continue;
+        sum += (double)event->weight[i];
+        n++;
+    }
+    return sum > 0.0 ? (float)((double)n / sum) : 0.0f;
+}
+
 static etx_status check_event(const struct etx_event *event,
     const struct etx_train_truth *options, int32_t needs_weight)
 {
@@ -141,6 +156,8 @@ etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
     ETX_CHECK(check_event(event, options, needs_weight));
     truth.particle = event->particle_row;
     truth.weight = event->weight;
+    if (needs_weight)
+        truth.weight_scale = scale_weights(event);
     ETX_CHECK(etx_alloc(
         &truth.offset, event->n_hits + 1, sizeof *truth.offset, "truth pairs"));
     ETX_CHECK(label_hits(&truth, event, options));
@@ -219,5 +236,6 @@ void etx_truth_label(float *target, float *weight,
         break;
     }
     if (hit_weight > 0.0f && *target > 0.0f)
-        *weight *= hit_weight * 0.5f * (truth->weight[a] + truth->weight[b]);
+        *weight *= hit_weight * truth->weight_scale * 0.5f *
+                   (truth->weight[a] + truth->weight[b]);
 }

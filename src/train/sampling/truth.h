@@ -25,9 +25,10 @@ struct etx_truth {
     int64_t n_signal_pairs;  /* of them, of signal particles */
     const int32_t *particle; /* [n_hits] the event's particle_row */
     const float *weight;     /* [n_hits] the event's hit weights, or NULL */
-    int64_t *offset;         /* [n_hits + 1] into partner */
-    int32_t *partner;        /* [n_pairs] hits that follow one, ascending */
-    uint8_t *is_signal;      /* [n_hits] the hit's particle is signal */
+    float weight_scale;  /* their mean over the hits of particles becomes 1 */
+    int64_t *offset;     /* [n_hits + 1] into partner */
+    int32_t *partner;    /* [n_pairs] hits that follow one, ascending */
+    uint8_t *is_signal;  /* [n_hits] the hit's particle is signal */
     float *pair_weight;  /* [n_hits] in the loss, of pairs that begin there */
     uint8_t *is_dropped; /* [n_hits] takes no part in training; or NULL */
 };
@@ -47,7 +48,7 @@ float etx_truth_weight(const struct etx_truth *truth, int32_t a, int32_t b);
 
 /* Target and weight of the edge from a to b in the loss of an edge network.
  * A hit_weight above 0 multiplies the weight of true edges by it and by the
- * mean of the two hits' weights. */
+ * mean of the two hits' weights, relative to the event's mean. */
 void etx_truth_label(float *target, float *weight,
     const struct etx_truth *truth, int32_t a, int32_t b,
     const struct etx_train_config *config);
