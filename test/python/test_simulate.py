@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 from pathlib import Path
 
 from support import REFERENCE, ROOT, needs
@@ -458,6 +459,26 @@ class Field(unittest.TestCase):
         curl = (up[0] - down[0]) - (out[1] - back[1])
         np.testing.assert_allclose(divergence, 0.0, atol=1e-7)
         np.testing.assert_allclose(curl, 0.0, atol=1e-7)
+
+    def test_map_of_a_coil_off_centre(self) -> None:
+        """The field in the middle of the coil is the one that was requested, and
+        that of a coil at the origin is the same 1000 mm further down."""
+        z = np.arange(-2000.0, 2001.0, 500.0)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(
+            _field, "MAP_Z", z
+        ):
+            maps = []
+            for centre in (0.0, 1000.0):
+                path = os.path.join(folder, "field.txt")
+                _field.write_map(path, 1.5, centre)
+                maps.append(np.loadtxt(path))
+        still, moved = maps
+        axis = (moved[:, 0] == 0.0) & (moved[:, 1] == 1000.0)
+        np.testing.assert_allclose(moved[axis, 3], 1.5, rtol=1e-8)
+        shifted = {(r, z + 1000.0): b for r, z, _, b in still.tolist()}
+        common = [(b, shifted[r, z]) for r, z, _, b in moved.tolist() if (r, z) in shifted]
+        self.assertGreater(len(common), 0.5 * len(moved))
+        np.testing.assert_allclose(*np.transpose(common), rtol=1e-7)
 
 
 @needs("acts")

@@ -56,15 +56,17 @@ class Fatras:
         scratch: str,
         field: str = "solenoid",
         centre_field: float = _field.CENTRE_FIELD,
+        coil_centre: float = 0.0,
     ) -> None:
         """Build the detector; scratch is an empty folder for files.
 
-        field: one of FIELDS; centre_field: in tesla, at the origin.
+        field: one of FIELDS; centre_field: in tesla, in the middle of the
+        coil; coil_centre: its z, mm.
         """
         import acts.examples.json
 
         self.scratch = scratch
-        self.field = magnetic_field(scratch, field, centre_field)
+        self.field = magnetic_field(scratch, field, centre_field, coil_centre)
         self.detector, self.modules = _detector.build(scratch)
         path = os.path.join(scratch, "digitization.json")
         with open(path, "w", encoding="ascii") as file:
@@ -209,7 +211,9 @@ class Fatras:
         return measurements, Ends(owner[end], point[end], momentum[end])
 
 
-def magnetic_field(scratch: str, name: str, centre_field: float) -> Any:
+def magnetic_field(
+    scratch: str, name: str, centre_field: float, coil_centre: float
+) -> Any:
     """The field of the TrackML detector, or a uniform one; in tesla."""
     import acts
 
@@ -218,7 +222,7 @@ def magnetic_field(scratch: str, name: str, centre_field: float) -> Any:
         strength = centre_field * tesla
         return acts.ConstantBField(acts.Vector3(0.0, 0.0, strength))
     path = os.path.join(scratch, "field.txt")
-    _field.write_map(path, centre_field)
+    _field.write_map(path, centre_field, coil_centre)
     return acts.MagneticFieldMapRz(path, lengthUnit=1.0, bFieldUnit=tesla)
 
 

@@ -52,16 +52,18 @@ def solenoid(r: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return radial, axial * COIL_RADIUS / (COIL_RADIUS + r)
 
 
-def write_map(path: str, centre_field: float = CENTRE_FIELD) -> None:
+def write_map(
+    path: str, centre_field: float = CENTRE_FIELD, centre: float = 0.0
+) -> None:
     """Write lines of r, z in mm and B_r, B_z in tesla, r running first.
 
-    centre_field: at the origin, in tesla.
+    centre_field: in the middle of the coil, which is at z = centre mm; in tesla.
     """
     origin = np.zeros(1)
     scale = centre_field / solenoid(origin, origin)[1][0]
     rows = []
     for z in MAP_Z.tolist():
         axis_z = np.full_like(MAP_RADIUS, z)
-        radial, axial = solenoid(MAP_RADIUS, axis_z)
+        radial, axial = solenoid(MAP_RADIUS, axis_z - centre)
         rows += [np.stack((MAP_RADIUS, axis_z, radial * scale, axial * scale))]
     np.savetxt(path, np.concatenate(rows, axis=1).T, fmt="%.9g")

@@ -313,6 +313,13 @@ def parser() -> argparse.ArgumentParser:
         help="field at the centre, default 2",
     )
     add(
+        "--coil-centre",
+        type=float,
+        default=0.0,
+        metavar="Z",
+        help="of the solenoid along the beam in mm, default 0",
+    )
+    add(
         "--gzip",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -374,7 +381,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = checked(arguments)
     try:
         with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
-            simulation = _fatras.Fatras(scratch, args.field, args.tesla)
+            simulation = _fatras.Fatras(
+                scratch, args.field, args.tesla, args.coil_centre
+            )
             if args.detectors is not None:
                 table = _detector.module_table(simulation.modules)
                 write_table(args.detectors, table)
