@@ -1,0 +1,130 @@
+"""test_acts_csv -- events of ACTS's CSV files, written by hand.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import numpy as np
+from support import FolderCase, needs
+
+from exatrkx import _fatras, _trackml_csv, acts_csv
+
+NONE = 2**64 - 1
+PIXEL = (8 << 56) + (2 << 36) + (17 << 8)
+STRIP = (23 << 56) + (14 << 36) + (300 << 8) + 5
+BARCODE = "particle_id_pv,particle_id_sv,particle_id_part,particle_id_gen,particle_id_subpart"
+FILES = {
+    "particles_simulated": f"""{BARCODE},vx,vy,vz,px,py,pz,q
+1,0,7,0,0,0,0,5,1,0,1,1
+1,0,7,2,1,30,0,6,0,0.5,1,-1
+""",
+    "hits": f"""{BARCODE},tx,ty,tz,tpx,tpy,tpz
+1,0,7,0,0,31,0,10,1,0,0.9
+1,0,7,2,1,60,1,20,0,0.4,1
+1,0,7,0,0,61,0,30,0.9,0,0.8
+1,0,7,0,0,62,0,31,0.9,0,0.8
+9,9,9,9,9,70,0,32,0,0,0
+""",
+    "measurements": f"""measurement_id,geometry_id,global_x,global_y,global_z
+0,{PIXEL},31.1,0.1,10.1
+1,{STRIP},60.1,1.1,20.1
+2,{STRIP},61.1,0.1,30.1
+3,{STRIP},62.1,0.1,31.1
+4,{PIXEL},70.1,0.1,32.1
+""",
+    "measurement-simhit-map": "measurement_id,hit_id\n0,0\n0,1\n1,1\n2,2\n3,3\n4,4\n",
+}
+SPACE_POINTS = f"""measurement_id_1,measurement_id_2,geometry_id_1,geometry_id_2,x,y,z
+0,{NONE},{PIXEL},0,31.2,0.2,10.2
+2,3,{STRIP},{STRIP},61.2,0.2,30.2
+1,3,{STRIP},{STRIP},60.2,0.7,25.2
+"""
+
+
+class ActsCsv(FolderCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.out = self.folder / "out"
+        for kind, text in FILES.items():
+            (self.folder / f"event000000003-{kind}.csv").write_text(text)
+
+    def run_main(self) -> tuple[int, str]:
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            code = acts_csv.main([str(self.folder), "--out", str(self.out)])
+        return code, text.getvalue()
+
+    def tables(self) -> dict[str, dict[str, np.ndarray]]:
+        code, text = self.run_main()
+        self.assertEqual(code, 0, text)
+        prefix = self.out / "event000000003"
+        kinds = ("hits", "truth", "particles")
+        return {k: _trackml_csv.read_table(f"{prefix}-{k}.csv.gz") for k in kinds}
+
+    def test_measurements(self) -> None:
+        """The first particle of a measurement; an unknown one is noise."""
+        tables = self.tables()
+        hits, truth, particles = (tables[k] for k in ("hits", "truth", "particles"))
+        np.testing.assert_array_equal(hits["volume_id"], [8, 23, 23, 23, 8])
+        np.testing.assert_array_equal(hits["layer_id"], [2, 14, 14, 14, 2])
+        np.testing.assert_array_equal(hits["module_id"], [17, 300, 300, 300, 17])
+        np.testing.assert_allclose(hits["x"], [31.1, 60.1, 61.1, 62.1, 70.1])
+        first, second = particles["particle_id"]
+        np.testing.assert_array_equal(
+            truth["particle_id"], [first, second, first, first, 0]
+        )
+        np.testing.assert_array_equal(particles["particle_id"] >> 24 & 0xFFF, [0, 2])
+        np.testing.assert_array_equal(particles["nhits"], [3, 1])
+        np.testing.assert_allclose(truth["tz"], [10, 20, 30, 31, 0])
+
+    def test_space_points(self) -> None:
+        """Two measurements of one particle; of two particles it is noise."""
+        path = self.folder / "event000000003-spacepoint.csv"
+        path.write_text(SPACE_POINTS)
+        tables = self.tables()
+        np.testing.assert_allclose(tables["hits"]["x"], [31.2, 61.2, 60.2])
+        first = tables["particles"]["particle_id"][0]
+        np.testing.assert_array_equal(tables["truth"]["particle_id"], [first, first, 0])
+
+    def test_refused(self) -> None:
+        path = self.folder / "event000000003-measurements.csv"
+        path.write_text(FILES["measurements"].replace("global_x", "local0"))
+        code, text = self.run_main()
+        self.assertEqual(code, 1)
+        self.assertIn("event000000003-measurements.csv: no column global_x", text)
+        path.unlink()
+        self.assertIn("measurements.csv: no such file", self.run_main()[1])
+        (self.folder / "event000000003-hits.csv").unlink()
+        self.assertIn("no event*-hits.csv", self.run_main()[1])
+
+
+@needs("acts")
+class FromActs(FolderCase):
+    """Files that ACTS writes."""
+
+    def test_hits_are_near_the_truth(self) -> None:
+        """All measurements become hits, half of them within 50 um of the true
+        point, all on its module; every particle has its simulated hits."""
+        import acts_files
+
+        (self.folder / "scratch").mkdir()
+        simulation = _fatras.Fatras(str(self.folder / "scratch"))
+        acts_files.write_event(simulation, 1, 3, 0, self.folder)
+        tables = acts_csv.convert(acts_csv.Event(self.folder / "event000000000"))
+        hits, truth = tables["hits"], tables["truth"]
+        found = np.stack([hits[name] for name in "xyz"], axis=1)
+        true = np.stack([truth[f"t{name}"] for name in "xyz"], axis=1)
+        away = np.linalg.norm(found - true, axis=1)
+        self.assertGreater(len(found), 100)
+        self.assertLess(np.median(away), 0.05)
+        self.assertLess(away.max(), 80.0)
+        self.assertTrue((truth["particle_id"] != 0).all())
+        ids, counts = np.unique(truth["particle_id"], return_counts=True)
+        expected = dict(
+            zip(tables["particles"]["particle_id"], tables["particles"]["nhits"])
+        )
+        self.assertEqual([expected[one] for one in ids], counts.tolist())
