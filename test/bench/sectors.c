@@ -2,12 +2,11 @@
  *
  * The naive partition of an event: every part scores its own graph alone
  * and edges between parts are gone. For each number of parts it prints, added
- * up over the events, tab-separated: how nodes are partitioned, parts, fraction
- * of edges cut, fraction of edges between hits of one particle cut, efficiency
- * for reconstructable particles of pT above 0.5 GeV and for all selected ones,
- * purity, fake rate and TrackML score. Parts that exchange their halo lose
- * nothing: their line is that of 1 part.
- *   make build/test/sectors
+ * up over the events, a Markdown table: how nodes are partitioned, parts,
+ * fraction of edges cut, fraction of edges between hits of one particle cut,
+ * efficiency for reconstructable particles of pT above 0.5 GeV and for all
+ * selected ones, purity, fake rate and TrackML score. Parts that exchange their
+ * halo lose nothing: their line is that of 1 part. make build/test/sectors
  *   build/test/sectors MODEL DETECTORS EVENT...
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -89,9 +88,11 @@ static void print_row(int row, const struct totals *totals)
     etx_evaluation rates = {.struct_size = sizeof rates};
 
     DO(etx_evaluation_rates(&rates, &totals->counts));
-    printf("%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\n", rows[row].name,
-        (int)rows[row].n_parts, (double)totals->n_cut / (double)totals->n_edges,
-        (double)totals->n_true_cut / (double)totals->n_true,
+    printf(
+        "| %s | %d | %.1f %% | %.1f %% | %.4f | %.4f | %.4f | %.4f | %.4f |\n",
+        rows[row].name, (int)rows[row].n_parts,
+        100.0 * (double)totals->n_cut / (double)totals->n_edges,
+        100.0 * (double)totals->n_true_cut / (double)totals->n_true,
         rates.technical_efficiency.value, rates.physics_efficiency.value,
         rates.purity.value, rates.fake_rate.value, rates.trackml_score);
 }
@@ -103,6 +104,8 @@ int main(int argc, char **argv)
     etx_model *model = NULL;
     etx_detector *detector = NULL;
 
+    for (int row = 0; row < N_ROWS; row++)
+        totals[row].counts.struct_size = sizeof totals[row].counts;
     if (argc < 4) {
         fprintf(stderr, "usage: %s MODEL DETECTORS EVENT...\n", argv[0]);
         return 2;
@@ -116,8 +119,9 @@ int main(int argc, char **argv)
             add_event(&totals[row], row, &input, context, model);
         free_input(&input);
     }
-    puts("cut\tparts\tedges_lost\ttrue_edges_lost\ttechnical_efficiency\t"
-         "physics_efficiency\tpurity\tfake_rate\ttrackml_score");
+    puts("| cut | parts | edges lost | edges of one particle lost | technical "
+         "efficiency | physics efficiency | purity | fake rate | TrackML score "
+         "|\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for (int row = 0; row < N_ROWS; row++)
         print_row(row, &totals[row]);
     etx_detector_free(detector);

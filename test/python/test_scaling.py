@@ -13,9 +13,11 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from support import MODEL, needs
+from support import BUILD, MODEL, ROOT, FolderCase, needs
 
 from scaling.__main__ import main
+from scaling.costs import Prices
+from scaling.costs import describe as describe_costs
 from scaling.model import Model, Run, Sum, fit, leave_out_largest, on_network, speed_up
 from scaling.runs import Sizes, count_gradient, write_sizes
 from scaling.strong import describe
@@ -23,6 +25,7 @@ from scaling.strong import describe
 GRADIENT = 200000
 EDGES = [5000, 20000]
 GRAPHS = 8
+PROGRAM = BUILD / "examples" / "etx-train-distributed"
 
 
 class Scaling(unittest.TestCase):
@@ -157,3 +160,46 @@ class Scaling(unittest.TestCase):
             self.assertIn("1024 GPUs", out.getvalue())
             self.assertEqual(charts[0], charts[1])
             self.assertIn(b"published", charts[0].replace(b"<!-- ", b""))
+
+
+class Costs(FolderCase):
+    """What trainings on several ranks find and cost, from logs of known runs."""
+
+    def run_of(self, ranks: int, seconds: float, **other: float) -> dict[str, float]:
+        shares = {"graphs_share": 0.25, "network_share": 0.5, "moving_share": 0.125}
+        run = {"ranks": ranks, "graphs": 4, "epoch_seconds": seconds, "total": 0.5}
+        run |= {"batch_seconds": seconds / 10, "peak_mib": 100.0, "target": 0.25}
+        run |= {"efficiency": 0.95, "auc": 0.9, "loss": 0.1, "waiting_share": 0.125}
+        return run | shares | other
+
+    def test_table(self) -> None:
+        runs = {
+            "strong": [self.run_of(1, 36.0), self.run_of(2, 20.0)],
+            "weak": [self.run_of(1, 36.0), self.run_of(2, 40.0, epoch_joules=7.0)],
+        }
+        made = describe_costs(runs, Prices(watts=10.0, dollars=1.0))
+        lines = [line.split("|")[1:-1] for line in made.splitlines() if line]
+        rows = [dict(zip(lines[6], line)) for line in lines[8:]]
+        rows = [{k.strip(): v.strip() for k, v in row.items()} for row in rows]
+        self.assertEqual([row["speed-up"] for row in rows[:2]], ["1.00", "1.80"])
+        self.assertEqual([row["scaling"] for row in rows], ["1.00", "0.90"] * 2)
+        self.assertEqual(rows[1]["utilisation"], "0.750")
+        self.assertEqual(
+            [row["J per epoch"] for row in rows], ["360.0", "400.0", "360.0", "7.0"]
+        )
+        self.assertEqual([row["$ per epoch"] for row in rows[:2]], ["0.01", "0.011"])
+
+    @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
+    def test_measures(self) -> None:
+        """Two ranks find what one finds; target purity is below total purity."""
+        data = ROOT / "examples" / "data" / "event000000000"
+        line = ["costs", "--out", self.folder, "--program", PROGRAM, "--ranks", "1,2"]
+        line += ["--graphs", 2, "--graphs-of-training", 8, "--edges", 300]
+        line += ["--start", MODEL, "--data", data, "--validation", data]
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(main([str(word) for word in line]), 0)
+        lines = [line.split("|")[1:-1] for line in out.getvalue().splitlines() if line]
+        one, two = lines[2:4]
+        self.assertEqual(one[2:], two[2:])
+        self.assertLess(float(one[4]), float(one[5]))

@@ -7,11 +7,28 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
+import re
+import subprocess
 
 import numpy as np
-from support import ROOT, LibraryCase
+from support import BUILD, ROOT, LibraryCase
 
-from tables import hough, noise, reflections, robustness, triplets
+from tables import (
+    batch,
+    embedded,
+    hough,
+    noise,
+    order,
+    physics,
+    reflections,
+    robustness,
+    seeds,
+    smaller,
+    spikes,
+    triplets,
+    weights,
+)
 from tables.events import read_events
 
 DATA = ROOT / "examples" / "data"
@@ -99,6 +116,44 @@ class Robustness(LibraryCase):
         np.testing.assert_array_equal(bare.positions, event.positions)
 
 
+class Models(LibraryCase):
+    """Tables of the shipped models, on the shipped events."""
+
+    def test_physics(self) -> None:
+        """A column for each model; the interval is around the rate."""
+        rows = printed(physics.main, "--set", f"small={DATA}")
+        self.assertEqual(rows[0][1:], ["small, default", "small, accurate"])
+        for cell in rows[2][1:]:
+            value, low, high = (
+                float(word) for word in re.findall(r"[0-9.]*[0-9]", cell)
+            )
+            self.assertGreater(value, 0.98)
+            self.assertTrue(low <= value <= high)
+
+    def test_seeds(self) -> None:
+        """As etx-seeds on the same events; all momenta have seeds."""
+        rows = printed(seeds.main, "--set", f"small={DATA},{DATA}")
+        program = BUILD / "examples" / "etx-seeds"
+        if program.exists():
+            line = [program, "--event", DATA, "--cut", "0", "--purity", "0.991"]
+            said = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True)
+            fields = dict(re.findall(r"^(\w+) +([0-9.e-]+)", said.stdout, re.M))
+            self.assertAlmostEqual(float(rows[2][2]), float(fields["cut"]), 4)
+            self.assertAlmostEqual(
+                float(rows[2][4].split()[0]), float(fields["purity"]), 3
+            )
+        for cell in rows[2][5:]:
+            self.assertGreater(float(cell.split()[0]), 0.9)
+
+    def test_smaller(self) -> None:
+        """Eight bits take less space than sixteen, and find about as much."""
+        rows = printed(smaller.main, "--events", str(DATA), "--count", "1")[2:]
+        size = {row[0]: int(row[1].replace(" ", "")) for row in rows}
+        self.assertLess(size["`--quantise int8`"], size["`--quantise fp16`"])
+        self.assertLess(size["`--quantise fp16`"], size["none"])
+        self.assertGreater(float(rows[2][2].split()[0]), 0.9)
+
+
 class Trainings(LibraryCase):
     def test_tables(self) -> None:
         """Two steps of every line; losses are numbers."""
@@ -110,3 +165,41 @@ class Trainings(LibraryCase):
             self.assertEqual([row[0] for row in rows], list(module.VARIANTS))
             for row in rows:
                 self.assertGreater(float(row[2]), 0.0)
+
+    def test_one_line(self) -> None:
+        """The same for one line of the longer tables."""
+        few = ["--steps", "16", "--edges", "300", "--seeds", "1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        few += ["--data", str(DATA), "--validation", str(DATA)]
+        for module, line in (
+            (batch, "8, linear"),
+            (embedded, "with the learned points"),
+            (order, "buckets"),
+            (spikes, "a tenth of the rate"),
+            (triplets, "doublets: `interaction_network`"),
+            (weights, "secondaries 0"),
+        ):
+            more = ["--barrel"] if module is triplets else []
+            with self.subTest(module.__name__):
+                rows = printed(module.main, *few, *more, "--only", line)
+                self.assertEqual([row[0] for row in rows[2:]], [line])
+                cells = dict(zip(rows[0], rows[2]))
+                self.assertGreater(float(cells["validation loss"]), 0.0)
+                self.assertLess(float(cells["validation loss"]), 2.0)
+
+    def test_jumps(self) -> None:
+        """Losses above twice the mean of those before them."""
+        calm = [1.0] * 30
+        self.assertEqual(spikes.jumps(calm), 0)
+        self.assertEqual(spikes.jumps([*calm, 2.5, 1.0, math.inf, 1.9]), 2)
+        self.assertEqual(spikes.jumps([1.0, 9.0, 1.0]), 0)
+
+    def test_principal_axes(self) -> None:
+        """They keep the directions in which the points spread."""
+        rng = np.random.default_rng(1)
+        sizes = np.array([5.0, 4.0, 3.0, 2.0, 1.0, 0.5, 1e-3, 1e-4])
+        points = rng.normal(size=(2000, 8)) * sizes
+        axes, share = embedded.principal_axes(points)
+        self.assertEqual(axes.shape, (8, 6))
+        self.assertGreater(share, 0.9999)
+        self.assertLess(np.abs(axes[6:]).max(), 0.01)

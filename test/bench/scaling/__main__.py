@@ -4,6 +4,7 @@
     python -m scaling predict --out DIR
     python -m scaling strong --out DIR --data EVENTS... --start MODEL
     python -m scaling balance --out DIR --data EVENTS... --ranks N
+    python -m scaling costs --out DIR --data EVENTS... --validation EVENTS...
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -19,6 +20,10 @@ from pathlib import Path
 from .balance import describe as describe_balance
 from .balance import measure as measure_balance
 from .chart import PUBLISHED, Curve, draw
+from .costs import Prices, Trainings
+from .costs import describe as describe_costs
+from .costs import measure as measure_costs
+from .costs import read as read_costs
 from .model import Model, Run, fit, leave_out_largest, on_network, speed_up
 from .runs import Plan, measure, names, read_runs, read_sizes, read_sums
 from .strong import Work
@@ -56,6 +61,11 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--compute", type=float, default=0.002, help="of a GPU, fraction of the measured time")
     add("--config", type=Path, default=Path("test/bench/strong_scaling.json"))
     add("--rounds", type=int, default=3, help="of strong")
+    text = "of costs, repeatable"
+    add("--validation", action="append", default=[], metavar="EVENTS", help=text)
+    add("--graphs-of-training", type=int, default=960, metavar="N", help="of costs")
+    add("--watts", type=float, default=8.0, help="of a core, where no counter is")
+    add("--dollars", type=float, default=0.04, help="of a core and hour")
     add("--chart", type=Path, help="default DIR/scaling.svg")
     return parser.parse_args(arguments)
 
@@ -176,11 +186,32 @@ def run_balance(arguments: argparse.Namespace) -> None:
     print(describe_balance(assignments))
 
 
+def run_costs(arguments: argparse.Namespace) -> None:
+    work = Trainings(
+        arguments.program,
+        arguments.start,
+        arguments.data,
+        arguments.validation,
+        arguments.ranks,
+        arguments.graphs,
+        arguments.graphs_of_training,
+        min(arguments.edges),
+        arguments.out,
+    )
+    measure_costs(work)
+    runs = {
+        kind: [read_costs(work, kind, ranks) for ranks in work.ranks]
+        for kind in ("strong", "weak")
+    }
+    print(describe_costs(runs, Prices(arguments.watts, arguments.dollars)), end="")
+
+
 COMMANDS = {
     "measure": run_measure,
     "predict": predict,
     "strong": run_strong,
     "balance": run_balance,
+    "costs": run_costs,
 }
 
 
@@ -188,6 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parse_arguments(arguments)
     if parsed.what != "predict" and not parsed.data:
         print(f"{parsed.what} needs --data", file=sys.stderr)
+        return 2
+    if parsed.what == "costs" and not parsed.validation:
+        print("costs needs --validation", file=sys.stderr)
         return 2
     COMMANDS[parsed.what](parsed)
     return 0

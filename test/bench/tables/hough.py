@@ -67,7 +67,7 @@ VARIANTS: Variants = {
     "parameters and votes": with_edges(HELIX + VOTES),
 }
 
-main = main_of("hough", VARIANTS, events=10, steps=1000, edges=4000, seeds=2)
+main = main_of("hough", VARIANTS, events=10, steps=1000, edges=4000, seeds=3)
 
 if __name__ == "__main__":
     sys.exit(main())

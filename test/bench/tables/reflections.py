@@ -29,7 +29,7 @@ VARIANTS: Variants = {
     "x, y, z": reflections("x", "y", "z"),
 }
 
-main = main_of("reflections", VARIANTS, events=1, steps=1000, edges=3000, seeds=2)
+main = main_of("reflections", VARIANTS, events=1, steps=1000, edges=3000, seeds=3)
 
 if __name__ == "__main__":
     sys.exit(main())

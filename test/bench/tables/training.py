@@ -16,8 +16,11 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import exatrkx
 
@@ -25,12 +28,28 @@ from .events import read_events
 from .markdown import table
 
 CONFIGS = Path(__file__).resolve().parents[3] / "examples" / "configs"
-KEPT = 0.95  # of the signal pairs that reach the network, for the purity
-HEAD = ("", "training loss", "validation loss", "AUC", "purity", "CPU s")
+KEPT = 0.95  # of the signal pairs that reach the network, for purity and tracks
+MIN_PT = 0.5  # GeV, of efficiency and track purity
+PT = (0.1, 0.2, 0.5, 1.0, 2.0, 50.0)  # GeV, bounds of ranges
 Variants = Mapping[str, dict[str, Any]]
+Values = dict[str, float]  # of one training, by column
+DIGITS = {"CPU s": 0, "jumps": 1, "rollbacks": 1}  # after the point; else 4
 
 
-def parse(arguments: Sequence[str] | None, name: str, **defaults: int) -> Any:
+@dataclass(frozen=True)
+class Trained:
+    """What a training left."""
+
+    model: exatrkx.Model
+    steps: Sequence[exatrkx.Report]
+    validation: exatrkx.Report
+    seconds: float  # of the processor
+
+
+Measure = Callable[[Trained, Sequence[exatrkx.Event]], Values]
+
+
+def parser_of(name: str, **defaults: int) -> argparse.ArgumentParser:
     """The command line of all trainings."""
     parser = argparse.ArgumentParser(prog=f"python -m tables.{name}")
     add = parser.add_argument
@@ -42,7 +61,11 @@ def parse(arguments: Sequence[str] | None, name: str, **defaults: int) -> Any:
     add("--edges", type=int, default=defaults["edges"], metavar="N", help="a step")
     add("--seeds", type=int, default=defaults["seeds"], metavar="N")
     add("--only", metavar="NAME", help="this line of the table")
-    return parser.parse_args(arguments)
+    return parser
+
+
+def parse(arguments: Sequence[str] | None, name: str, **defaults: int) -> Any:
+    return parser_of(name, **defaults).parse_args(arguments)
 
 
 def merged(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,11 +100,11 @@ def train(
     config: dict[str, Any],
     data: Sequence[exatrkx.Event],
     validation: Sequence[exatrkx.Event],
-) -> tuple[list[exatrkx.Report], exatrkx.Report, float]:
-    """Reports of all steps, of the validation, and processor seconds."""
+) -> Trained:
+    """One training on one thread, validated at its end."""
     reports: list[exatrkx.Report] = []
     start = time.process_time()
-    exatrkx.train(
+    model = exatrkx.train(
         config,
         data,
         validation,
@@ -89,13 +112,67 @@ def train(
         context=exatrkx.Context(1),
         report=reports.append,
     )
-    return reports[:-1], reports[-1], time.process_time() - start
+    seconds = time.process_time() - start
+    return Trained(model, reports[:-1], reports[-1], seconds)
 
 
 def end_loss(steps: Sequence[exatrkx.Report]) -> float:
     """The mean training loss of the last tenth."""
     last = steps[-max(len(steps) // 10, 1) :]
     return sum(report.loss for report in last) / len(last)
+
+
+def scored(model: exatrkx.Model, event: exatrkx.Event) -> exatrkx.Graph:
+    """The edges that pass the filter, with the scores of the graph network."""
+    context = exatrkx.Context(1)
+    candidates = exatrkx.build_graph(model, event, context)
+    filtered = exatrkx.filter_graph(candidates, model, event, context)
+    return exatrkx.score(filtered, model, event, context)
+
+
+def find(trained: Trained, event: exatrkx.Event) -> exatrkx.Tracks:
+    """Best first by scores alone, above the cut that keeps KEPT of the pairs: so
+    networks of other calibration compare, and no helix helps a poor one."""
+    return exatrkx.label(
+        scored(trained.model, event),
+        event=event,
+        method="best_first",
+        cut=trained.validation.threshold,
+        min_hits=4,
+    )
+
+
+def edges_and_tracks(trained: Trained, events: Sequence[exatrkx.Event]) -> Values:
+    """The columns of most tables."""
+    tracks = [find(trained, event) for event in events]
+    rates = exatrkx.evaluate(events, tracks, min_pt=MIN_PT)
+    return {
+        "training loss": end_loss(trained.steps),
+        "validation loss": trained.validation.loss,
+        "AUC": trained.validation.auc,
+        "edge purity": trained.validation.purity,
+        "efficiency": rates.technical_efficiency.value,
+        "track purity": rates.purity.value,
+        "CPU s": trained.seconds,
+    }
+
+
+def by_momentum(trained: Trained, events: Sequence[exatrkx.Event]) -> Values:
+    """The technical efficiency in ranges of pT."""
+    counts = np.sum(
+        [
+            exatrkx.evaluate_binned(
+                event, find(trained, event), "pt", PT, min_pt=0.0
+            )
+            for event in events
+        ],
+        axis=0,
+    )
+    ranges = zip(PT, PT[1:])
+    return {
+        f"pT {low:g} to {high:g}": float(matched / total)
+        for (low, high), total, matched in zip(ranges, *counts)
+    }
 
 
 def mean_and_spread(values: Sequence[float], digits: int) -> str:
@@ -107,45 +184,67 @@ def mean_and_spread(values: Sequence[float], digits: int) -> str:
     return f"{mean:.{digits}f} +- {math.sqrt(variance):.{digits}f}"
 
 
-def run(options: argparse.Namespace, variants: Variants) -> str:
+def run(
+    options: argparse.Namespace,
+    variants: Variants,
+    measures: Sequence[Measure] = (edges_and_tracks,),
+) -> str:
     """Train every variant with every seed; the table."""
     data = read_events(options.data, options.train_events)
     validation = read_events(options.validation, options.validation_events)
-    rows = []
+    return run_on(options, variants, measures, data, validation)
+
+
+def run_on(
+    options: argparse.Namespace,
+    variants: Variants,
+    measures: Sequence[Measure],
+    data: Sequence[exatrkx.Event],
+    validation: Sequence[exatrkx.Event],
+) -> str:
+    """The same on events that are there."""
+    rows = {}
     for name, change in variants.items():
         if options.only not in (None, name):
             continue
         results = []
         for seed in range(1, options.seeds + 1):
             config = merged(base_config(options), {**change, "seed": seed})
-            steps, last, seconds = train(config, data, validation)
-            results.append((end_loss(steps), last, seconds))
-            print(
-                f"{name}, seed {seed}: training loss {results[-1][0]:.5f}, "
-                f"{last}, {seconds:.1f} s",
-                file=sys.stderr,
-                flush=True,
-            )
-        rows.append(row(name, results))
-    return table(HEAD, rows)
+            trained = train(config, data, validation)
+            values: Values = {}
+            for measure in measures:
+                values |= measure(trained, validation)
+            results.append(values)
+            print(f"{name}, seed {seed}: {values}", file=sys.stderr, flush=True)
+        rows[name] = results
+    return table_of(rows)
+
+
+def table_of(rows: Mapping[str, Sequence[Values]]) -> str:
+    """One line for each name: means over seeds."""
+    columns = list(next(iter(rows.values()))[0])
+    lines = []
+    for name, results in rows.items():
+        cells = [
+            mean_and_spread([values[c] for values in results], DIGITS.get(c, 4))
+            for c in columns
+        ]
+        lines.append([name, *cells])
+    return table(["", *columns], lines)
 
 
 def main_of(
-    name: str, variants: Variants, **defaults: int
+    name: str,
+    variants: Variants | Callable[[argparse.Namespace], Variants],
+    measures: Sequence[Measure] = (edges_and_tracks,),
+    **defaults: int,
 ) -> Callable[[Sequence[str] | None], int]:
     """The main function of a module: its table on standard output."""
 
     def main(arguments: Sequence[str] | None = None) -> int:
-        print(run(parse(arguments, name, **defaults), variants), end="")
+        options = parse(arguments, name, **defaults)
+        of_options = variants(options) if callable(variants) else variants
+        print(run(options, of_options, measures), end="")
         return 0
 
     return main
-
-
-def row(name: str, results: Sequence[tuple[float, Any, float]]) -> list[str]:
-    """One line: means over seeds."""
-    loss, last, seconds = zip(*results, strict=True)
-    cells = [mean_and_spread(loss, 4)]
-    for field in ("loss", "auc", "purity"):
-        cells.append(mean_and_spread([getattr(r, field) for r in last], 4))
-    return [name, *cells, mean_and_spread(seconds, 0)]
