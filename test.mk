@@ -36,6 +36,8 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
 SHIM_CHECKED := $(BUILD)/test/cuda-shim-checked
 CHECKED_OBJECTS := $(patsubst $(BUILD)/obj/shim/cuda/%,\
     $(BUILD)/obj/checked/cuda/%,$(SHIM_OBJECTS))
+# The library over it, for programs and Python.
+SHIM_LIBRARY := $(BUILD)/test/device/libexatrkx.so.$(MAJOR)
 CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
     -fsanitize=alignment -fsanitize-undefined-trap-on-error
 
@@ -57,7 +59,7 @@ PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
 tests: $(TESTS) $(FAULTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
-    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED))
+    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY))
 
 $(BUILD)/obj/test/%.o: test/%.c
 	$(call compile,-Itest/unit -Itest/checkop)
@@ -72,7 +74,7 @@ $(BUILD)/obj/checked/%.o: %
 	$(call compile_shim,$(CHECKED_FLAGS))
 # $(call compile_shim,flags): one object of the emulation from one source.
 SHIM_COMPILE = $(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g \
-    -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) \
+    -fPIC -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) \
     $(SANITIZE) -I$(SHIM)
 compile_shim = @mkdir -p $(@D) && echo "  c++   $@" && $(SHIM_COMPILE) $(1) \
     -I. -Iinclude -Isrc -Itest/checkop -Itest/unit -MMD -MP -c $< -o $@
@@ -85,7 +87,11 @@ $(TESTS): $(TESTS_PARTS)
 	$(call link,$(TESTS_LDLIBS))
 $(FAULTS): $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
 	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK) -ldl)
-$(SHIM_TESTS) $(SHIM_CHECKED): private LINKER := $(CXX)
+$(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY): private LINKER := $(CXX)
+$(SHIM_LIBRARY): $(filter-out $(BUILD)/obj/test/% %/shared_memory.cu.o,\
+    $(SHIM_OBJECTS)) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o)
+	@mkdir -p $(@D)
+	$(call link,$(LDFLAGS_LIB) $(LDLIBS_LIB))
 $(SHIM_TESTS): $(SHIM_OBJECTS)
 $(SHIM_CHECKED): $(CHECKED_OBJECTS)
 $(SHIM_TESTS) $(SHIM_CHECKED):

@@ -135,7 +135,8 @@ expand()
             if [ -x "$build/test/cuda-shim-tests" ]; then
                 "$build/test/cuda-shim-tests" --list | sed 's/^/device:/'
                 expand checked:cuda_half checked:cuda_half@48 \
-                    checked:cuda_half@227 checked:checkop_labels \
+                    checked:cuda_half@227 checked:cuda_shim_inputs \
+                    checked:checkop_labels \
                     checked:checkop_walkthrough checked:checkop_radius_graph \
                     checked:checkop_segment_reduce
             else

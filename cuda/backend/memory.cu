@@ -250,6 +250,35 @@ static etx_status device_to_host(
     return ETX_OK;
 }
 
+/* Work of the caller's stream is over before what this context queues next. */
+static etx_status follow(struct etx_cuda *cuda, void *stream)
+{
+    ETX_CUDA(cudaEventRecord(cuda->done, static_cast<cudaStream_t>(stream)));
+    ETX_CUDA(cudaStreamWaitEvent(cuda->stream, cuda->done, 0));
+    return ETX_OK;
+}
+
+static etx_status device_accept(const struct etx_memory *memory,
+    const void *address, void *stream, const char *what)
+{
+    struct etx_cuda *cuda = owner(memory);
+    const struct etx_cuda_current current(cuda);
+    cudaPointerAttributes found = {};
+
+    ETX_TRY(current.status);
+    ETX_CUDA(cudaPointerGetAttributes(&found, address));
+    if (found.type != cudaMemoryTypeDevice &&
+        found.type != cudaMemoryTypeManaged)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s is in memory of the host, and not of device %d", what,
+            cuda->index);
+    if (found.device != cuda->index)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s is in memory of device %d, and the context on device %d", what,
+            found.device, cuda->index);
+    return stream != NULL ? follow(cuda, stream) : ETX_OK;
+}
+
 static etx_status device_synchronize(const struct etx_memory *memory)
 {
     struct etx_cuda *cuda = owner(memory);
@@ -275,6 +304,7 @@ void etx_cuda_open_memory(struct etx_cuda *cuda)
     cuda->memory.free = device_free;
     cuda->memory.to_device = host_to_device;
     cuda->memory.to_host = device_to_host;
+    cuda->memory.accept = device_accept;
     cuda->memory.synchronize = device_synchronize;
     cuda->memory.peak = device_peak;
     cuda->memory.reset_peak = device_reset_peak;

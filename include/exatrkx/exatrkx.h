@@ -252,6 +252,17 @@ typedef struct etx_event etx_event;
 ETX_API ETX_MUST_CHECK etx_status etx_event_create(etx_event **out,
     int64_t n_hits, const int64_t *hit_ids, const float *positions);
 
+/* The same with positions in memory of the device of context, which is not on
+ * the CPU (ETX_ERR_ARGUMENT, as for other memory). The call reads them in the
+ * order of stream (a cudaStream_t), on which they are written, and waits;
+ * stream NULL: they are complete, or written on the stream of the context. They
+ * are copied to the host. They also stay the caller's, are read in place
+ * by calls with any context on that device, and must be there unchanged until
+ * the event is freed. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_create_device(etx_event **out,
+    etx_context *context, int64_t n_hits, const int64_t *hit_ids,
+    const float *positions, void *stream);
+
 /* Read PREFIX-hits.csv[.gz] and, where they exist, PREFIX-cells (for cell
  * features; only with a detector, which may be NULL), and PREFIX-truth with
  * PREFIX-particles. ETX_ERR_IO, ETX_ERR_FORMAT. */
@@ -274,6 +285,13 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_read_features(
  * copied. Networks read these instead of features computed from the hits. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_features(
     etx_event *event, int64_t n_features, const float *features);
+
+/* The same with features in memory of the device of context: see
+ * etx_event_create_device. They must be there until the event is freed or gets
+ * other features. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_features_device(
+    etx_event *event, etx_context *context, int64_t n_features,
+    const float *features, void *stream);
 
 /* Volume, layer and module [n_hits] of every hit, as in TrackML's hits.csv;
  * copied. */

@@ -70,6 +70,15 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
     int64_t n_nodes, int64_t n_edges, const int32_t *src, const int32_t *dst,
     const float *scores, int64_t *order_out);
 
+/* The same with src, dst and scores in memory of the device of context, where
+ * they are sorted; order_out is on the host. See etx_event_create_device for
+ * stream. All are copied: the caller may change them when the call returns. The
+ * graph has its arrays on the host and, with keep_graphs, on the device, too.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges_device(etx_graph **out,
+    etx_context *context, int64_t n_nodes, int64_t n_edges, const int32_t *src,
+    const int32_t *dst, const float *scores, int64_t *order_out, void *stream);
+
 /* The line graph of graph: from doublets to triplets of hits. Node a of *out is
  * edge a of graph, the doublet (src[a], dst[a]). Where edge a ends at the hit
  * at which edge b begins, *out has an edge from a to b, a triplet; a hit with m

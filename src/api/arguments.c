@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 
+#include "backend/backend.h"
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/float_environment.h"
+#include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/event.h"
@@ -14,6 +16,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #define MAX_PARTS 65536
 
@@ -97,6 +100,30 @@ etx_status etx_check_finite(const char *function, const char *name,
             "%s: %s row %" PRId64 " column %" PRId64 " is not finite", function,
             name, bad / n_columns, bad % n_columns);
 done:
+    return status;
+}
+
+etx_status etx_copy_from_device(void *out, const char *function,
+    const char *name, const etx_context *context, const void *array,
+    int64_t count, size_t size, void *stream)
+{
+    const struct etx_memory *memory = context->stream->memory;
+    void *copy = NULL;
+    etx_status status;
+
+    if (memory == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the context is on the CPU: it has no device for %s", function,
+            name);
+    ETX_CHECK(etx_check_array(function, name, array, count, size));
+    if (count > 0)
+        ETX_CHECK(memory->accept(memory, array, stream, name));
+    ETX_CHECK(etx_alloc_uncleared(&copy, count, size, name));
+    ETX_CHECK(etx_memory_to_host(memory, copy, array, count, size));
+    memcpy(out, &copy, sizeof copy);
+    copy = NULL;
+done:
+    etx_free(copy);
     return status;
 }
 

@@ -72,6 +72,13 @@ etx_status etx_check_array(const char *function, const char *name,
 etx_status etx_check_finite(const char *function, const char *name,
     const float *values, int64_t n_rows, int64_t n_columns);
 
+/* array [count], elements of size bytes and that alignment, in memory of the
+ * device of context, written in the order of stream: *out, for etx_free, is a
+ * copy on the host. */
+etx_status etx_copy_from_device(void *out, const char *function,
+    const char *name, const etx_context *context, const void *array,
+    int64_t count, size_t size, void *stream);
+
 /* An integer argument or option, and its bounds. */
 struct etx_range {
     const char *name;

@@ -3,14 +3,30 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/event.h"
 #include "api/arguments.h"
+#include "backend/backend.h"
 #include "base/check.h"
 #include "base/finite.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "data/cell_features.h"
 #include "data/detector.h"
 #include "data/hit_features.h"
 
 #include <inttypes.h>
+
+static etx_status create(etx_event **out, const char *function, int64_t n_hits,
+    const int64_t *hit_ids, const float *positions)
+{
+    etx_status status = ETX_OK;
+
+    if (hit_ids != NULL)
+        ETX_CHECK(
+            etx_check_array(function, ETX_ARRAY(hit_ids, n_hits, int64_t)));
+    ETX_CHECK(etx_check_finite(function, "positions", positions, n_hits, 3));
+    ETX_CHECK(etx_event_make(out, n_hits, hit_ids, positions));
+done:
+    return status;
+}
 
 etx_status etx_event_create(etx_event **out, int64_t n_hits,
     const int64_t *hit_ids, const float *positions)
@@ -20,12 +36,60 @@ etx_status etx_event_create(etx_event **out, int64_t n_hits,
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
-    if (hit_ids != NULL)
-        ETX_CHECK(
-            etx_check_array(__func__, ETX_ARRAY(hit_ids, n_hits, int64_t)));
-    ETX_CHECK(etx_check_finite(__func__, "positions", positions, n_hits, 3));
-    ETX_CHECK(etx_event_make(out, n_hits, hit_ids, positions));
+    ETX_CHECK(create(out, __func__, n_hits, hit_ids, positions));
 done:
+    return etx_call_end(&host, status);
+}
+
+etx_status etx_event_create_device(etx_event **out, etx_context *context,
+    int64_t n_hits, const int64_t *hit_ids, const float *positions,
+    void *stream)
+{
+    float *copy = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
+    ETX_CHECK(etx_copy_from_device(&copy, __func__, "positions", context,
+        positions, 3 * n_hits, sizeof *copy, stream));
+    ETX_CHECK(create(out, __func__, n_hits, hit_ids, copy));
+    (*out)->lent_position =
+        (struct etx_lent_array){positions, context->options.device_index};
+done:
+    etx_free(copy);
+    return etx_call_end(&host, status);
+}
+
+static etx_status check_n_features(const char *function, int64_t n_features)
+{
+    if (n_features >= 1 && n_features <= ETX_MAX_FEATURES)
+        return ETX_OK;
+    return etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
+        "%s: n_features %" PRId64 " is not in 1..%d", function, n_features,
+        ETX_MAX_FEATURES);
+}
+
+etx_status etx_event_set_features_device(etx_event *event, etx_context *context,
+    int64_t n_features, const float *features, void *stream)
+{
+    float *copy = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(event), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(check_n_features(__func__, n_features));
+    ETX_CHECK(etx_copy_from_device(&copy, __func__, "features", context,
+        features, event->n_hits * n_features, sizeof *copy, stream));
+    ETX_CHECK(etx_check_finite(
+        __func__, "features", copy, event->n_hits, n_features));
+    ETX_CHECK(etx_event_replace_features(event, n_features, copy));
+    event->lent_features =
+        (struct etx_lent_array){features, context->options.device_index};
+done:
+    etx_free(copy);
     return etx_call_end(&host, status);
 }
 
@@ -36,10 +100,7 @@ etx_status etx_event_set_features(
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
-    if (n_features < 1 || n_features > ETX_MAX_FEATURES)
-        ETX_CHECK(etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
-            "%s: n_features %" PRId64 " is not in 1..%d", __func__, n_features,
-            ETX_MAX_FEATURES));
+    ETX_CHECK(check_n_features(__func__, n_features));
     ETX_CHECK(etx_check_finite(
         __func__, "features", features, event->n_hits, n_features));
     ETX_CHECK(etx_event_replace_features(event, n_features, features));

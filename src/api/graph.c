@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
+#include "stage/stage.h"
 
 #include <inttypes.h>
 
@@ -58,7 +59,60 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
     if (order_out != NULL)
         ETX_CHECK(
             etx_check_array(__func__, ETX_ARRAY(order_out, n_edges, int64_t)));
-    ETX_CHECK(etx_graph_sort(out, order_out, &edges));
+    ETX_CHECK(etx_graph_sort(out, order_out, NULL, &edges));
+done:
+    return etx_call_end(&host, status);
+}
+
+/* Edges in memory of the device of context, whose copies on the host are as
+ * etx_graph_from_edges takes them. */
+static etx_status check_device_edges(const char *function, void *stream,
+    const etx_context *context, const struct etx_edges *edges)
+{
+    const int64_t n = edges->n_edges;
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    float *scores = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_copy_from_device(
+        &src, function, "src", context, edges->src, n, sizeof *src, stream));
+    ETX_CHECK(check_ends(function, "src", src, edges));
+    ETX_CHECK(etx_copy_from_device(
+        &dst, function, "dst", context, edges->dst, n, sizeof *dst, stream));
+    ETX_CHECK(check_ends(function, "dst", dst, edges));
+    if (edges->score == NULL)
+        goto done;
+    ETX_CHECK(etx_copy_from_device(&scores, function, "scores", context,
+        edges->score, n, sizeof *scores, stream));
+    ETX_CHECK(check_scores(function, scores, n));
+done:
+    etx_free(src);
+    etx_free(dst);
+    etx_free(scores);
+    return status;
+}
+
+etx_status etx_graph_from_edges_device(etx_graph **out, etx_context *context,
+    int64_t n_nodes, int64_t n_edges, const int32_t *src, const int32_t *dst,
+    const float *scores, int64_t *order_out, void *stream)
+{
+    const struct etx_edges edges = {n_nodes, n_edges, src, dst, scores};
+    struct etx_graph *graph = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
+    ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
+    ETX_CHECK(check_device_edges(__func__, stream, context, &edges));
+    if (order_out != NULL)
+        ETX_CHECK(
+            etx_check_array(__func__, ETX_ARRAY(order_out, n_edges, int64_t)));
+    ETX_CHECK(etx_graph_sort(&graph, order_out, context, &edges));
+    ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
+    *out = graph;
 done:
     return etx_call_end(&host, status);
 }

@@ -83,6 +83,7 @@ etx_status etx_event_replace_features(
     ETX_CHECK(replace(
         &event->features, features, event->n_hits, n_features, "features"));
     event->n_features = n_features;
+    event->lent_features.values = NULL;
 done:
     return status;
 }

@@ -8,24 +8,32 @@
 
 #define ETX_N_CELL_FEATURES 9
 
+/* An array in memory of a device, of the caller; NULL: none. */
+struct etx_lent_array {
+    const float *values;
+    int32_t device_index;
+};
+
 /* Arrays are NULL when unknown. Allocated by etx_alloc, owned by the event.
  * Invariants: hit ids unique and positive, positions and features finite,
  * particle_row[i] in -1 .. n_particles-1. */
 struct etx_event {
     int64_t n_hits;
-    int64_t *hit_id;      /* [n_hits] */
-    float *position;      /* [n_hits, 3] x, y, z in mm */
-    int32_t *volume_id;   /* [n_hits] */
-    int32_t *layer_id;    /* [n_hits] */
-    int32_t *module_id;   /* [n_hits] */
+    int64_t *hit_id;                     /* [n_hits] */
+    float *position;                     /* [n_hits, 3] x, y, z in mm */
+    struct etx_lent_array lent_position; /* the same */
+    int32_t *volume_id;                  /* [n_hits] */
+    int32_t *layer_id;                   /* [n_hits] */
+    int32_t *module_id;                  /* [n_hits] */
     float *cell_features; /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx,
                            * ly, lz (mm), geta, gphi */
     float *cluster_position; /* [n_hits, 2, 3] x, y, z in mm */
     int64_t n_features;      /* columns of features, 0 without */
     float *features;         /* [n_hits, n_features] the caller's own, scaled */
-    int64_t *particle_id;    /* [n_hits] 0 = noise */
-    int32_t *particle_row;   /* [n_hits] row of particles, -1 = noise */
-    float *weight;           /* [n_hits] TrackML hit weights */
+    struct etx_lent_array lent_features; /* the same */
+    int64_t *particle_id;                /* [n_hits] 0 = noise */
+    int32_t *particle_row; /* [n_hits] row of particles, -1 = noise */
+    float *weight;         /* [n_hits] TrackML hit weights */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] sorted by id */
 };

@@ -73,10 +73,11 @@ struct etx_edges {
     const float *score; /* [n_edges] or NULL */
 };
 
-/* graph_sort.c: sort and copy them. order_out [n_edges] or NULL: for each edge
- * of the graph, its index in the input; equal edges keep their order. */
-etx_status etx_graph_sort(
-    struct etx_graph **out, int64_t *order_out, const struct etx_edges *edges);
+/* graph_sort.c: sort and copy them, which are in the memory of context.
+ * order_out [n_edges] on the host, or NULL: for each edge of the graph, its
+ * index in the input; equal edges keep their order. */
+etx_status etx_graph_sort(struct etx_graph **out, int64_t *order_out,
+    struct etx_context *context, const struct etx_edges *edges);
 
 /* Take ownership of features [n_edges, n_features], in the memory of the graph,
  * in place of those that it has. */

@@ -1,5 +1,7 @@
 /* data/graph_sort.c -- edges of a caller, in any order, to a graph.
  *
+ * Two stable sorts, by src and then by dst.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/graph.h"
 
@@ -7,93 +9,169 @@
 #include "base/heap.h"
 
 #include <stdbool.h>
-#include <string.h>
 
-static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
+struct sort {
+    const struct etx_edges *edges;
+    const struct etx_op_table *ops;
+    struct etx_stream *stream;
+    const struct etx_memory *memory;
+    int64_t *offset; /* [n_nodes + 1] */
+    int32_t *by_src; /* [n_edges] */
+    int32_t *by_dst; /* [n_edges] of the edges in that order */
+    int32_t *order;  /* [n_edges] the edges by dst, then src */
+    int32_t *src, *dst;
+    float *score; /* NULL without */
+};
+
+static etx_status allocate(struct sort *sort)
 {
-    for (int64_t e = 1; e < n_edges; e++)
+    const struct etx_memory *memory = sort->memory;
+    const int64_t n = sort->edges->n_edges;
+    etx_status status;
+
+    ETX_CHECK(etx_memory_alloc(&sort->offset, memory, sort->edges->n_nodes + 1,
+        sizeof *sort->offset, "edge sort"));
+    ETX_CHECK(etx_memory_alloc(
+        &sort->by_src, memory, n, sizeof *sort->by_src, "edge sort"));
+    ETX_CHECK(etx_memory_alloc(
+        &sort->by_dst, memory, n, sizeof *sort->by_dst, "edge sort"));
+    ETX_CHECK(etx_memory_alloc(
+        &sort->order, memory, n, sizeof *sort->order, "edge order"));
+    ETX_CHECK(etx_memory_alloc(
+        &sort->src, memory, n, sizeof *sort->src, "edge sources"));
+    ETX_CHECK(etx_memory_alloc(
+        &sort->dst, memory, n, sizeof *sort->dst, "edge destinations"));
+    if (sort->edges->score != NULL)
+        ETX_CHECK(etx_memory_alloc(
+            &sort->score, memory, n, sizeof *sort->score, "edge scores"));
+done:
+    return status;
+}
+
+static void release(const struct sort *sort)
+{
+    etx_memory_free(sort->memory, sort->offset);
+    etx_memory_free(sort->memory, sort->by_src);
+    etx_memory_free(sort->memory, sort->by_dst);
+    etx_memory_free(sort->memory, sort->order);
+    etx_memory_free(sort->memory, sort->src);
+    etx_memory_free(sort->memory, sort->dst);
+    etx_memory_free(sort->memory, sort->score);
+}
+
+/* order [n_edges] = edges by their ends, equal ones in order. */
+static etx_status sort_ends(
+    const struct sort *sort, int32_t *order, const int32_t *ends)
+{
+    const struct etx_graph_index_args args = {.n_nodes = sort->edges->n_nodes,
+        .n_edges = sort->edges->n_edges,
+        .src = ends,
+        .out_offset = sort->offset,
+        .out_edge = order};
+
+    return sort->ops->graph_index(sort->stream, &args);
+}
+
+/* y [n_edges] = x[index]. */
+static etx_status gather(
+    const struct sort *sort, int32_t *y, const int32_t *x, const int32_t *index)
+{
+    const struct etx_gather_int32_args args = {
+        .n = sort->edges->n_edges, .x = x, .index = index, .y = y};
+
+    return sort->ops->gather_int32(sort->stream, &args);
+}
+
+static bool is_sorted(const struct etx_edges *edges)
+{
+    const int32_t *src = edges->src;
+    const int32_t *dst = edges->dst;
+
+    for (int64_t e = 1; e < edges->n_edges; e++)
         if (dst[e] < dst[e - 1] ||
             (dst[e] == dst[e - 1] && src[e] < src[e - 1]))
             return false;
     return true;
 }
 
-/* order [n_edges]: the edges by dst, then src, equal ones in order. */
-static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
+static etx_status order_edges(const struct sort *sort)
 {
-    struct etx_stream serial = {0};
-    int64_t *cursor = NULL;
-    int32_t *by_src = NULL;
     etx_status status = ETX_OK;
-    const int64_t n_nodes = edges->n_nodes;
-    const int64_t n_edges = edges->n_edges;
 
-    if (is_sorted(n_edges, edges->src, edges->dst)) {
-        for (int64_t e = 0; e < n_edges; e++)
-            order[e] = (int32_t)e;
+    if (sort->memory == NULL && is_sorted(sort->edges)) {
+        for (int64_t e = 0; e < sort->edges->n_edges; e++)
+            sort->order[e] = (int32_t)e;
         goto done;
     }
-    ETX_CHECK(
-        etx_alloc_uncleared(&cursor, n_nodes + 1, sizeof *cursor, "edge sort"));
-    ETX_CHECK(
-        etx_alloc_uncleared(&by_src, n_edges, sizeof *by_src, "edge sort"));
-    const struct etx_graph_index_args index = {.n_nodes = n_nodes,
-        .n_edges = n_edges,
-        .src = edges->src,
-        .out_offset = cursor,
-        .out_edge = by_src};
-    ETX_CHECK(etx_op_ref.graph_index(&serial, &index));
-    memset(cursor, 0, (size_t)(n_nodes + 1) * sizeof *cursor);
-    for (int64_t e = 0; e < n_edges; e++)
-        cursor[edges->dst[e] + 1]++;
-    for (int64_t i = 0; i < n_nodes; i++)
-        cursor[i + 1] += cursor[i];
-    for (int64_t k = 0; k < n_edges; k++)
-        order[cursor[edges->dst[by_src[k]]]++] = by_src[k];
+    ETX_CHECK(sort_ends(sort, sort->by_src, sort->edges->src));
+    ETX_CHECK(gather(sort, sort->dst, sort->edges->dst, sort->by_src));
+    ETX_CHECK(sort_ends(sort, sort->by_dst, sort->dst));
+    ETX_CHECK(gather(sort, sort->order, sort->by_src, sort->by_dst));
 done:
-    etx_free(cursor);
-    etx_free(by_src);
     return status;
 }
 
-/* src, dst and score (NULL: none) [n_edges] = the edges in this order. */
-static void copy_edges(int32_t *src, int32_t *dst, float *score,
-    const struct etx_edges *edges, const int32_t *order)
+/* src, dst and score = the edges in this order. */
+static etx_status copy_edges(const struct sort *sort)
 {
-    for (int64_t e = 0; e < edges->n_edges; e++) {
-        src[e] = edges->src[order[e]];
-        dst[e] = edges->dst[order[e]];
-        if (score != NULL)
-            score[e] = edges->score[order[e]];
-    }
+    const struct etx_gather_args scores = {.n_rows = sort->edges->n_edges,
+        .width = 1,
+        .x = sort->edges->score,
+        .index = sort->order,
+        .y = sort->score};
+    etx_status status;
+
+    ETX_CHECK(gather(sort, sort->src, sort->edges->src, sort->order));
+    ETX_CHECK(gather(sort, sort->dst, sort->edges->dst, sort->order));
+    if (sort->score != NULL)
+        ETX_CHECK(sort->ops->gather(sort->stream, &scores));
+done:
+    return status;
 }
 
-etx_status etx_graph_sort(
-    struct etx_graph **out, int64_t *order_out, const struct etx_edges *edges)
+/* The order, on the host. */
+static etx_status copy_order(int64_t *order_out, const struct sort *sort)
 {
-    int32_t *src = NULL;
-    int32_t *dst = NULL;
-    float *score = NULL;
+    const int64_t n = sort->edges->n_edges;
     int32_t *order = NULL;
-    etx_status status = ETX_OK;
-    const int64_t n = edges->n_edges;
+    etx_status status;
 
-    ETX_CHECK(etx_alloc_uncleared(&src, n, sizeof *src, "edge sources"));
-    ETX_CHECK(etx_alloc_uncleared(&dst, n, sizeof *dst, "edge destinations"));
-    if (edges->score != NULL)
-        ETX_CHECK(etx_alloc_uncleared(&score, n, sizeof *score, "edge scores"));
-    ETX_CHECK(etx_alloc(&order, n, sizeof *order, "edge order"));
-    ETX_CHECK(order_edges(order, edges));
-    copy_edges(src, dst, score, edges, order);
-    ETX_CHECK(etx_graph_adopt(out, NULL, edges->n_nodes, n, src, dst, score));
-    src = dst = NULL;
-    score = NULL;
-    for (int64_t e = 0; order_out != NULL && e < n; e++)
+    ETX_CHECK(etx_alloc_uncleared(&order, n, sizeof *order, "edge order"));
+    ETX_CHECK(
+        etx_memory_to_host(sort->memory, order, sort->order, n, sizeof *order));
+    for (int64_t e = 0; e < n; e++)
         order_out[e] = order[e];
 done:
-    etx_free(src);
-    etx_free(dst);
-    etx_free(score);
     etx_free(order);
+    return status;
+}
+
+etx_status etx_graph_sort(struct etx_graph **out, int64_t *order_out,
+    struct etx_context *context, const struct etx_edges *edges)
+{
+    struct etx_stream serial = {0};
+    struct sort sort = {.edges = edges, .ops = &etx_op_ref, .stream = &serial};
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    if (context != NULL) {
+        sort.ops = context->ops;
+        sort.stream = context->stream;
+        sort.memory = context->stream->memory;
+    }
+    ETX_CHECK(allocate(&sort));
+    ETX_CHECK(order_edges(&sort));
+    ETX_CHECK(copy_edges(&sort));
+    ETX_CHECK(etx_graph_adopt(&graph, context, edges->n_nodes, edges->n_edges,
+        sort.src, sort.dst, sort.score));
+    sort.src = sort.dst = NULL;
+    sort.score = NULL;
+    if (order_out != NULL)
+        ETX_CHECK(copy_order(order_out, &sort));
+    *out = graph;
+    graph = NULL;
+done:
+    etx_graph_free(graph);
+    release(&sort);
     return status;
 }

@@ -21,6 +21,11 @@ struct etx_memory {
         const void *from, size_t bytes);
     etx_status (*to_host)(const struct etx_memory *memory, void *to,
         const void *from, size_t bytes);
+    /* ETX_ERR_ARGUMENT unless address is in memory of the device. Work queued
+     * from now on comes after what is queued on stream, or NULL. what names the
+     * array. */
+    etx_status (*accept)(const struct etx_memory *memory, const void *address,
+        void *stream, const char *what);
     /* Wait for all queued work; reports failures that only show then. */
     etx_status (*synchronize)(const struct etx_memory *memory);
     /* Most bytes allocated at the same time since the last reset. */

@@ -41,6 +41,13 @@ etx_status etx_stage_to_device(const float **out, struct etx_context *context,
 etx_status etx_stage_part_nodes_to_device(struct etx_network_input *out,
     struct etx_context *context, const struct etx_graph_part *part,
     const float *features, int32_t n_features, const float *position);
+/* An array lent by the caller, if it is on the device of the context; else
+ * NULL. */
+const float *etx_stage_lent(
+    const struct etx_context *context, const struct etx_lent_array *lent);
+/* The positions of hits: lent, cached or copied. */
+etx_status etx_stage_positions(const float **out, struct etx_context *context,
+    const struct etx_event *event);
 /* The parameters of a network; out borrows all else. A frozen
  * network's are cached. */
 etx_status etx_stage_network_to_device(struct etx_network *out,

@@ -42,14 +42,33 @@ done:
     return status;
 }
 
+const float *etx_stage_lent(
+    const struct etx_context *context, const struct etx_lent_array *lent)
+{
+    const int32_t is_on_device =
+        context->stream->memory != NULL &&
+        context->options.device_index == lent->device_index;
+
+    return is_on_device ? lent->values : NULL;
+}
+
+etx_status etx_stage_positions(const float **out, struct etx_context *context,
+    const struct etx_event *event)
+{
+    *out = etx_stage_lent(context, &event->lent_position);
+    if (*out != NULL)
+        return ETX_OK;
+    return etx_stage_to_device(
+        out, context, event->position, 3 * event->n_hits, "positions of hits");
+}
+
 etx_status etx_stage_cache_positions(
     struct etx_context *context, const struct etx_event *event)
 {
     const float *position = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_stage_to_device(&position, context, event->position,
-        3 * event->n_hits, "positions of hits"));
+    ETX_CHECK(etx_stage_positions(&position, context, event));
     etx_event_cache_insert(&context->event_cache, event->position, 0, position);
 done:
     return status;

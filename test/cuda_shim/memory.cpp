@@ -514,6 +514,22 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     return counted(&counts.waits);
 }
 
+cudaError_t cudaStreamWaitEvent(
+    cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+    const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
+
+    check_stream(stream);
+    if (error != cudaSuccess)
+        return error;
+    shim_queue(stream, [queue = event->queue, end = event->end]() {
+        if (queue != NULL)
+            finish(queue.get(), end);
+    });
+    return cudaSuccess;
+}
+
 /* ---------------------------------------------------------------- memory -- */
 
 cudaError_t cudaMemPoolCreate(
@@ -708,6 +724,51 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
     return cudaSuccess;
 }
 
+/* Queue work on memory of the device. */
+static void queue_access(cudaStream_t stream, std::function<void()> work)
+{
+    shim_queue(stream, [work]() {
+        shim_enter();
+        work();
+        shim_leave();
+    });
+}
+
+static struct shim_pool lent[SHIM_DEVICES];
+static struct shim_stream lender[SHIM_DEVICES];
+
+void *shim_lender(int32_t device)
+{
+    lender[device].device = device;
+    return &lender[device];
+}
+
+void *shim_lend(int32_t device, const void *values, size_t bytes)
+{
+    const char *const from = static_cast<const char *>(values);
+    const shim_turn turn;
+
+    open_heap();
+    lent[device].device = device;
+    char *const to =
+        make_piece(heap, heap + DEVICE_BYTES, bytes, &lent[device]);
+
+    if (to == NULL)
+        shim_abort("no memory to lend");
+    queue_access(
+        &lender[device], [to, copy = std::vector<char>(from, from + bytes)]() {
+            memcpy(to, copy.data(), copy.size());
+        });
+    return to;
+}
+
+void shim_reclaim(void *memory)
+{
+    const shim_turn turn;
+
+    free_piece(find_piece(memory, false));
+}
+
 cudaError_t cudaMallocHost(void **memory, size_t bytes)
 {
     const cudaError_t error = answer(cudaErrorMemoryAllocation);
@@ -753,14 +814,25 @@ void shim_check_reach(const void *memory, size_t bytes)
         shim_abort("a library is told to work on memory of the host");
 }
 
-/* Queue work on memory of the device. */
-static void queue_access(cudaStream_t stream, std::function<void()> work)
+cudaError_t cudaPointerGetAttributes(
+    struct cudaPointerAttributes *attributes, const void *memory)
 {
-    shim_queue(stream, [work]() {
-        shim_enter();
-        work();
-        shim_leave();
-    });
+    const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
+
+    *attributes = {cudaMemoryTypeUnregistered, -1};
+    if (error != cudaSuccess || !is_inside(memory, 1))
+        return error;
+    const struct piece &piece =
+        std::prev(pieces.upper_bound(
+                      const_cast<char *>(static_cast<const char *>(memory))))
+            ->second;
+
+    *attributes =
+        piece.pool == NULL
+            ? cudaPointerAttributes{cudaMemoryTypeHost, 0}
+            : cudaPointerAttributes{cudaMemoryTypeDevice, piece.pool->device};
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,

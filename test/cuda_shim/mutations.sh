@@ -60,6 +60,8 @@ mutate 'host reads too early' backend/memory.cu cuda_shim_views '' \
     '/device_to_host/,/^}/ s/ETX_TRY\(wait\(cuda\)\);//'
 mutate 'staging written too early' backend/memory.cu cuda_shim_views '' \
     's/ETX_CUDA\(cudaEventSynchronize.*//'
+mutate 'stream of the caller not followed' backend/memory.cu cuda_shim_inputs \
+    '' 's/stream != NULL \? follow\(cuda, stream\) : ETX_OK/ETX_OK/'
 mutate 'device not current' backend/memory.cu cuda_shim 'cuda_shim: ' \
     's/cuda->push\(cuda->context\)/CUDA_SUCCESS/'
 exit $failed

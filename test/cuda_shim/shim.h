@@ -56,6 +56,12 @@ void shim_close_memory(int32_t is_closed);
 void shim_enter(void);
 void shim_leave(void);
 
+/* Memory of a device, of another library, in which its stream there writes
+ * values once somebody waits for it; for shim_reclaim. */
+void *shim_lend(int32_t device, const void *values, size_t bytes);
+void shim_reclaim(void *memory);
+void *shim_lender(int32_t device);
+
 /* The device that is current in this thread. */
 int32_t shim_device(void);
 void shim_set_device(int32_t device);

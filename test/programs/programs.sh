@@ -92,6 +92,19 @@ for some in '--threads 3' '--threads 3 --at-once 2' '--device cpu,cpu,cpu'; do
 done
 exits 2 "$programs/etx-find-tracks" --event examples/data --device cpu,cpu \
     --at-once 2 --out "$out/more"
+# Events in turn to several devices, over the emulation of CUDA.
+if [ -e "$1/test/device/libexatrkx.so.0" ]; then
+    for devices in 0 0,1 0,1,2,3 1,1; do
+        rm -rf "$out/more"
+        LD_LIBRARY_PATH=$1/test/device "$programs/etx-find-tracks" \
+            --event examples/data --device "cuda:$devices" --out "$out/more" \
+            >"$out/more.txt"
+        [ -e "$out/device" ] || mv "$out/more" "$out/device"
+        [ "$devices" = 0 ] || diff -r "$out/device" "$out/more"
+    done
+else
+    echo 'SKIPPED programs on devices: no C++ compiler, or not x86-64'
+fi
 exits 2 "$programs/etx-find-tracks" --event examples/data --device cuda:x \
     --out "$out/one"
 # Events of one name, whose results would be one file.

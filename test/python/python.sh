@@ -13,3 +13,8 @@ fi
 export ETX_LIBRARY="${ETX_LIBRARY:-$PWD/lib/libexatrkx.so}"
 ETX_BUILD=$1 PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
     python3 -m unittest discover -s test/python -p 'test_*.py'
+# Arrays on a device, over the emulation of CUDA.
+[ ! -e "$1/test/device/libexatrkx.so.0" ] ||
+    ETX_LIBRARY=$1/test/device/libexatrkx.so.0 ETX_BUILD=$1 \
+        PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
+        python3 -m unittest discover -s test/python -p 'test_device_input.py'

@@ -109,7 +109,7 @@ static struct etx_graph *make_graph(void)
         .score = score};
     struct etx_graph *graph = NULL;
 
-    ck_assert_ok(etx_graph_sort(&graph, NULL, &edges));
+    ck_assert_ok(etx_graph_sort(&graph, NULL, NULL, &edges));
     return graph;
 }
 

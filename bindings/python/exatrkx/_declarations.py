@@ -424,6 +424,9 @@ FUNCTIONS = {
     "etx_event_create": (c.c_int32, [
         c.c_void_p, Int64, c.c_void_p, c.c_void_p,
     ]),
+    "etx_event_create_device": (c.c_int32, [
+        c.c_void_p, etx_context, Int64, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
     "etx_event_read_trackml": (c.c_int32, [
         c.c_void_p, c.c_char_p, etx_detector,
     ]),
@@ -435,6 +438,9 @@ FUNCTIONS = {
         c.c_void_p, c.c_char_p, c.c_void_p,
     ]),
     "etx_event_set_features": (c.c_int32, [etx_event, Int64, c.c_void_p]),
+    "etx_event_set_features_device": (c.c_int32, [
+        etx_event, etx_context, Int64, c.c_void_p, c.c_void_p,
+    ]),
     "etx_event_set_modules": (c.c_int32, [
         etx_event, c.c_void_p, c.c_void_p, c.c_void_p,
     ]),
@@ -541,6 +547,10 @@ FUNCTIONS = {
     "etx_graph_from_edges": (c.c_int32, [
         c.c_void_p, Int64, Int64, c.c_void_p, c.c_void_p, c.c_void_p,
         c.c_void_p,
+    ]),
+    "etx_graph_from_edges_device": (c.c_int32, [
+        c.c_void_p, etx_context, Int64, Int64, c.c_void_p, c.c_void_p,
+        c.c_void_p, c.c_void_p, c.c_void_p,
     ]),
     "etx_graph_to_triplets": (c.c_int32, [
         c.c_void_p, etx_graph, etx_context, Int64,

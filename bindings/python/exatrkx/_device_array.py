@@ -73,6 +73,15 @@ _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
+def tensor_of(capsule: object) -> _Tensor | None:
+    """What a capsule of another package describes; None for one of DLPack 1.0
+    or later."""
+    where = ctypes.c_void_p(id(capsule))
+    if not _is_valid(where, NAME):
+        return None
+    return _Managed.from_address(_get_pointer(where, NAME)).tensor
+
+
 class DeviceArray:
     """Values on a device, to be read only; keeps their owner alive.
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from . import _handle, _html, _interrupt, _library
 from ._arrays import address, array, optional
+from ._context import Context
 from ._declarations import etx_particle
+from ._device_input import device_input
 from ._model import Detector, shipped
 
 if TYPE_CHECKING:
@@ -76,8 +78,13 @@ class Event(_handle.Immutable):
         particle_ids: Any = None,
         weights: Any = None,
         particles: Any = None,
+        context: Context | None = None,
     ) -> Event:
         """An event of arrays; everything is copied.
+
+        positions and features may be on the GPU of context. They are copied to
+        the host and, besides, read where they are: do not change them while the
+        event is in use.
 
         positions      [n_hits, 3] x, y, z in mm
         hit_ids        [n_hits], unique and positive; default 1 .. n_hits
@@ -99,23 +106,47 @@ class Event(_handle.Immutable):
         Raises ArgumentError for values that the library refuses, ValueError
         and TypeError for arrays of a wrong shape or type.
         """
-        xyz = array("positions", positions, np.float32, -1, 3)
-        n_hits = len(xyz)
-        ids = optional("hit_ids", hit_ids, np.int64, n_hits)
-        event = cls(
-            _handle.make(
-                "event",
-                "etx_event_create",
-                n_hits,
-                address(ids),
-                address(xyz),
-            )
-        )
-        event._set_features(features)
+        event = cls._of_positions(positions, hit_ids, context)
+        event._set_features(features, context)
         event._set_modules(modules)
         event._set_cells(cells, detector, cell_features)
         event._set_cluster_positions(cluster_positions)
         event._set_truth(particle_ids, weights, particles)
+        return event
+
+    @classmethod
+    def _of_positions(
+        cls, positions: Any, hit_ids: Any, context: Context | None
+    ) -> Event:
+        lent = device_input(
+            "positions", positions, context, np.float32, -1, 3
+        )
+        if lent is None or context is None:
+            xyz = array("positions", positions, np.float32, -1, 3)
+            ids = optional("hit_ids", hit_ids, np.int64, len(xyz))
+            return cls(
+                _handle.make(
+                    "event",
+                    "etx_event_create",
+                    len(xyz),
+                    address(ids),
+                    address(xyz),
+                )
+            )
+        ids = optional("hit_ids", hit_ids, np.int64, lent.shape[0])
+        with context._use() as used:
+            event = cls(
+                _handle.make(
+                    "event",
+                    "etx_event_create_device",
+                    used,
+                    lent.shape[0],
+                    address(ids),
+                    lent.where,
+                    lent.stream,
+                )
+            )
+        event._pointer.lent.append(lent.owner)
         return event
 
     @classmethod
@@ -181,7 +212,21 @@ class Event(_handle.Immutable):
             lambda: cls(_handle.make("event", function, *arguments))
         )
 
-    def _set_features(self, features: Any) -> None:
+    def _set_features(self, features: Any, context: Context | None) -> None:
+        shape = (self.n_hits, -1)
+        lent = device_input("features", features, context, np.float32, *shape)
+        if lent is not None and context is not None:
+            with context._use() as used:
+                _library.call(
+                    "etx_event_set_features_device",
+                    self._pointer,
+                    used,
+                    lent.shape[1],
+                    lent.where,
+                    lent.stream,
+                )
+            self._pointer.lent.append(lent.owner)
+            return
         values = optional("features", features, np.float32, self.n_hits, -1)
         if values is not None:
             self._set("etx_event_set_features", values.shape[1], values)

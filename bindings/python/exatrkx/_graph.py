@@ -15,6 +15,7 @@ from . import _declarations, _handle
 from ._arrays import address, array, optional
 from ._context import Context, choose, context_or_default
 from ._device_array import CUDA, DeviceArray
+from ._device_input import DeviceInput, device_input
 from ._event import Event
 from ._library import call, defaults, library, problem
 
@@ -45,14 +46,32 @@ class Graph(_handle.Immutable):
         scores: Any = None,
         *,
         features: Any = None,
+        context: Context | None = None,
     ) -> Graph:
         """Your own edges: src, dst [n_edges] rows in 0 .. n_nodes - 1.
+
+        src, dst and scores may be on the GPU of context, and are sorted there.
 
         scores [n_edges] in [0, 1] or None; features [n_edges, k], at most 16
         columns, are the edge features own_0, own_1, ... of a model. All are
         copied and sorted; `order` says how. Raises ArgumentError or
         LimitError.
         """
+        first = device_input("src", src, context, np.int32, -1)
+        if first is not None and context is not None:
+            graph, order = cls._of_device(n_nodes, first, dst, scores, context)
+        else:
+            graph, order = cls._of_host(n_nodes, src, dst, scores)
+        graph.order = order
+        columns = optional("features", features, np.float32, len(order), -1)
+        if columns is not None:
+            graph._set_features(columns[order])
+        return graph
+
+    @classmethod
+    def _of_host(
+        cls, n_nodes: int, src: Any, dst: Any, scores: Any
+    ) -> tuple[Graph, NDArray[np.int64]]:
         first = array("src", src, np.int32, -1)
         second = array("dst", dst, np.int32, len(first))
         value = optional("scores", scores, np.float32, len(first))
@@ -69,11 +88,40 @@ class Graph(_handle.Immutable):
                 address(order),
             )
         )
-        graph.order = order
-        columns = optional("features", features, np.float32, len(first), -1)
-        if columns is not None:
-            graph._set_features(columns[order])
-        return graph
+        return graph, order
+
+    @classmethod
+    def _of_device(
+        cls,
+        n_nodes: int,
+        first: DeviceInput,
+        dst: Any,
+        scores: Any,
+        context: Context,
+    ) -> tuple[Graph, NDArray[np.int64]]:
+        n = first.shape[0]
+        second = device_input("dst", dst, context, np.int32, n)
+        value = device_input("scores", scores, context, np.float32, n)
+        if second is None or (value is None and scores is not None):
+            raise TypeError("src is on a GPU, dst and scores are not both")
+        streams = {one.stream for one in (first, second, value) if one} - {None}
+        if len(streams) > 1:
+            raise ValueError("src, dst and scores: of several streams")
+        order = np.empty(n, np.int64)
+        with context._use() as used:
+            made = _handle.make(
+                "graph",
+                "etx_graph_from_edges_device",
+                used,
+                n_nodes,
+                n,
+                first.where,
+                second.where,
+                None if value is None else value.where,
+                address(order),
+                streams.pop() if streams else None,
+            )
+        return cls(context._owned(made)), order
 
     def _set_features(self, columns: NDArray[np.float32]) -> None:
         """In the order of the graph."""

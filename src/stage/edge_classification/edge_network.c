@@ -24,8 +24,7 @@ etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
     input.n_nodes = graph->n_nodes;
     input.node_features = node_features;
     input.graph = graph;
-    ETX_CHECK(etx_stage_to_device(&input.position, context, event->position,
-        3 * event->n_hits, "positions of hits"));
+    ETX_CHECK(etx_stage_positions(&input.position, context, event));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
     status = network->arch->forward(&device_network, context, &input,

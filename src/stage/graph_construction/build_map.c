@@ -384,7 +384,7 @@ static etx_status make_graph(struct etx_graph **out,
     }
     edges.src = src;
     edges.dst = dst;
-    ETX_CHECK(etx_graph_sort(out, NULL, &edges));
+    ETX_CHECK(etx_graph_sort(out, NULL, NULL, &edges));
 done:
     return status;
 }

@@ -1,0 +1,362 @@
+/* cuda_shim/test_cuda_shim_inputs.c -- hits and edges of a caller in memory of
+ * a device.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/graph.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "shim.h"
+#include "support.h"
+
+#define N_NODES 700
+#define N_EDGES 5000
+
+static etx_context *open_device(int32_t index, int32_t keep_graphs)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    options.device_index = index;
+    options.keep_graphs = keep_graphs;
+    ck_assert_ok(etx_context_create(&context, &options));
+    return context;
+}
+
+/* Edges of a caller: some of them twice, in any order. */
+struct edges {
+    int32_t src[N_EDGES];
+    int32_t dst[N_EDGES];
+    float score[N_EDGES];
+};
+
+static void make_edges(struct edges *edges)
+{
+    uint32_t random = 1;
+
+    for (int32_t e = 0; e < N_EDGES; e++) {
+        random = random * 1664525u + 1013904223u;
+        edges->src[e] = (int32_t)(random >> 8) % N_NODES;
+        edges->dst[e] = (int32_t)(random >> 20) % 64;
+        edges->score[e] = (float)(e % 100) / 100.0f;
+    }
+}
+
+/* The same on a device, where its lender writes them late. */
+struct lent_edges {
+    void *src, *dst, *score;
+};
+
+static struct lent_edges lend_edges(const struct edges *edges)
+{
+    return (struct lent_edges){shim_lend(0, edges->src, sizeof edges->src),
+        shim_lend(0, edges->dst, sizeof edges->dst),
+        shim_lend(0, edges->score, sizeof edges->score)};
+}
+
+static void reclaim(struct lent_edges lent)
+{
+    shim_reclaim(lent.src);
+    shim_reclaim(lent.dst);
+    shim_reclaim(lent.score);
+}
+
+static etx_status join(etx_graph **out, etx_context *context,
+    struct lent_edges lent, int64_t *order)
+{
+    return etx_graph_from_edges_device(out, context, N_NODES, N_EDGES, lent.src,
+        lent.dst, lent.score, order, shim_lender(0));
+}
+
+static void assert_same_graph(const etx_graph *a, const etx_graph *b)
+{
+    ck_assert_int_eq(etx_graph_n_nodes(a), etx_graph_n_nodes(b));
+    ck_assert_int_eq(etx_graph_n_edges(a), N_EDGES);
+    ck_assert_mem_eq(
+        etx_graph_src(a), etx_graph_src(b), N_EDGES * sizeof(int32_t));
+    ck_assert_mem_eq(
+        etx_graph_dst(a), etx_graph_dst(b), N_EDGES * sizeof(int32_t));
+    ck_assert_mem_eq(
+        etx_graph_scores(a), etx_graph_scores(b), N_EDGES * sizeof(float));
+    ck_assert_mem_eq(etx_graph_offsets(a), etx_graph_offsets(b),
+        (N_NODES + 1) * sizeof(int64_t));
+}
+
+/* The graph of the device is that of the host, and independent of the arrays
+ * once it is made. */
+ETX_TEST(test_cuda_shim_inputs_edges)
+{
+    scoped struct edges *edges = malloc(sizeof *edges);
+    int64_t order[2][N_EDGES];
+    etx_graph *graphs[2] = {NULL};
+
+    make_edges(edges);
+    ck_assert_ok(etx_graph_from_edges(&graphs[0], N_NODES, N_EDGES, edges->src,
+        edges->dst, edges->score, order[0]));
+    for (int32_t keep = 0; keep < 2; keep++) {
+        etx_context *context = open_device(0, keep);
+        const struct lent_edges lent = lend_edges(edges);
+
+        ck_assert_ok(join(&graphs[1], context, lent, order[1]));
+        reclaim(lent);
+        assert_same_graph(graphs[1], graphs[0]);
+        ck_assert_mem_eq(order[1], order[0], sizeof order[0]);
+        ck_assert_int_eq(etx_graph_device_index(graphs[1]), keep - 1);
+        if (keep) {
+            ck_assert_mem_eq(etx_graph_src_dev(graphs[1]),
+                etx_graph_src(graphs[1]), sizeof edges->src);
+            ck_assert_mem_eq(etx_graph_scores_dev(graphs[1]),
+                etx_graph_scores(graphs[1]), sizeof edges->score);
+        }
+        etx_graph_free(graphs[1]);
+        etx_context_free(context);
+    }
+    etx_graph_free(graphs[0]);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
+/* Events of the same hits on the host and on the device, where they begin
+ * between two multiples of 16 bytes. */
+struct hits {
+    etx_model *model;
+    etx_event *host, *device;
+    float *lent;
+};
+
+static etx_status lend_event(
+    etx_event **out, etx_context *context, const etx_event *host, float *lent)
+{
+    return etx_event_create_device(out, context, etx_event_n_hits(host),
+        etx_event_hit_ids(host), lent + 1, shim_lender(0));
+}
+
+static float *lend_positions(const etx_event *host)
+{
+    const size_t n = 3 * (size_t)etx_event_n_hits(host);
+    scoped float *values = etx_test_alloc((int64_t)n + 1, sizeof *values);
+
+    memcpy(values + 1, etx_event_positions(host), n * sizeof *values);
+    return shim_lend(0, values, (n + 1) * sizeof *values);
+}
+
+static void open_hits(struct hits *hits, etx_context *context)
+{
+    etx_test_open_example(&hits->model, &hits->host, "event000000001");
+    hits->lent = lend_positions(hits->host);
+    ck_assert_ok(lend_event(&hits->device, context, hits->host, hits->lent));
+    ck_assert_ok(etx_event_set_cell_features(
+        hits->device, etx_event_cell_features(hits->host)));
+    ck_assert_ok(
+        etx_event_set_modules(hits->device, etx_event_volume_ids(hits->host),
+            etx_event_layer_ids(hits->host), etx_event_module_ids(hits->host)));
+    ck_assert_mem_eq(etx_event_positions(hits->device),
+        etx_event_positions(hits->host),
+        3 * (size_t)etx_event_n_hits(hits->host) * sizeof(float));
+}
+
+static void close_hits(struct hits *hits)
+{
+    etx_event_free(hits->device);
+    etx_event_free(hits->host);
+    etx_model_free(hits->model);
+    shim_reclaim(hits->lent);
+}
+
+/* Bytes that a search copies to the device; *tracks for etx_tracks_free. */
+static int64_t search(etx_tracks **tracks, etx_context *context,
+    const etx_model *model, const etx_event *event)
+{
+    const int64_t before = shim_count().bytes_in;
+
+    ck_assert_ok(etx_find_tracks(tracks, context, model, event));
+    return shim_count().bytes_in - before;
+}
+
+/* Contexts on the device of the positions read them there, others and the CPU
+ * read the copy on the host; all find the same tracks. */
+ETX_TEST(test_cuda_shim_inputs_positions, .rows = 2)
+{
+    etx_context *context = open_device(0, 0);
+    etx_context *other = open_device(_i, 0);
+    etx_tracks *tracks[2] = {NULL};
+    struct hits hits = {NULL};
+
+    open_hits(&hits, context);
+    search(&tracks[0], other, hits.model, hits.host);
+    etx_tracks_free(tracks[0]);
+    const int64_t from_host = search(&tracks[0], other, hits.model, hits.host);
+    const int64_t lent = search(&tracks[1], other, hits.model, hits.device);
+
+    ck_assert_int_eq(
+        from_host - lent, _i == 0 ? 12 * etx_event_n_hits(hits.host) : 0);
+    ck_assert_int_gt(etx_tracks_count(tracks[0]), 0);
+    ck_assert_int_eq(etx_tracks_count(tracks[0]), etx_tracks_count(tracks[1]));
+    const size_t n_hits =
+        (size_t)etx_tracks_offsets(tracks[0])[etx_tracks_count(tracks[0])];
+
+    ck_assert_mem_eq(etx_tracks_hits(tracks[0]), etx_tracks_hits(tracks[1]),
+        n_hits * sizeof(int32_t));
+    etx_tracks_free(tracks[0]);
+    etx_tracks_free(tracks[1]);
+    close_hits(&hits);
+    etx_context_free(other);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
+/* The same points from features of the caller here and there; features of the
+ * host replace them. */
+ETX_TEST(test_cuda_shim_inputs_features)
+{
+    enum { N_FEATURES = 5 }; /* of the embedding */
+    etx_context *context = open_device(0, 0);
+    struct hits hits = {NULL};
+    int64_t n_dim = 0;
+
+    open_hits(&hits, context);
+    const int64_t n = etx_event_n_hits(hits.host);
+    scoped float *points[2] = {NULL};
+    scoped float *features = etx_test_alloc(n * N_FEATURES, sizeof *features);
+
+    for (int64_t i = 0; i < n * N_FEATURES; i++)
+        features[i] = sinf((float)i);
+    float *lent =
+        shim_lend(0, features, (size_t)(n * N_FEATURES) * sizeof *features);
+
+    ck_assert_ok(etx_embed(&n_dim, NULL, 0, context, hits.model, hits.host));
+    points[0] = etx_test_alloc(2 * n * n_dim, sizeof **points);
+    points[1] = points[0] + n * n_dim;
+    ck_assert_ok(etx_event_set_features(hits.host, N_FEATURES, features));
+    ck_assert_ok(etx_event_set_features_device(
+        hits.device, context, N_FEATURES, lent, shim_lender(0)));
+    ck_assert_mem_eq(etx_event_features(hits.device), features,
+        (size_t)(n * N_FEATURES) * sizeof *features);
+    ck_assert_ok(etx_embed(
+        &n_dim, points[0], n * n_dim, context, hits.model, hits.host));
+    const int64_t before = shim_count().bytes_in;
+
+    ck_assert_ok(etx_embed(
+        &n_dim, points[1], n * n_dim, context, hits.model, hits.device));
+    ck_assert_int_eq(shim_count().bytes_in, before);
+    ck_assert_mem_eq(
+        points[0], points[1], (size_t)(n * n_dim) * sizeof **points);
+    ck_assert_ok(etx_event_set_features(hits.device, N_FEATURES, features));
+    shim_reclaim(lent);
+    ck_assert_ok(etx_embed(
+        &n_dim, points[1], n * n_dim, context, hits.model, hits.device));
+    ck_assert_int_gt(shim_count().bytes_in, before);
+    close_hits(&hits);
+    etx_context_free(context);
+}
+
+/* What is not in memory of the device of the context, and values that are not
+ * allowed there. */
+ETX_TEST(test_cuda_shim_inputs_refused)
+{
+    const float position[6] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, NAN};
+    const int32_t end[2] = {0, 2};
+    etx_context *context = open_device(0, 0);
+    etx_context *other = open_device(1, 0);
+    scoped_context *cpu = etx_test_context();
+    float *lent = shim_lend(0, position, sizeof position);
+    int32_t *ends = shim_lend(0, end, sizeof end);
+    etx_event *event = NULL;
+    etx_graph *graph = NULL;
+    void *const stream = shim_lender(0);
+
+    ck_assert_refused(
+        etx_event_create_device(&event, context, 2, NULL, position, stream),
+        "positions is in memory of the host, and not of device 0");
+    ck_assert_refused(
+        etx_event_create_device(&event, other, 1, NULL, lent, NULL),
+        "positions is in memory of device 0, and the context on device 1");
+    ck_assert_refused(etx_event_create_device(&event, cpu, 1, NULL, lent, NULL),
+        "etx_event_create_device: the context is on the CPU: it has no device "
+        "for positions");
+    ck_assert_refused(
+        etx_event_create_device(&event, context, 2, NULL, lent, stream),
+        "etx_event_create_device: positions row 1 column 2 is not finite");
+    ck_assert_refused(
+        etx_event_create_device(&event, context, 2, NULL, NULL, stream),
+        "positions is NULL");
+    ck_assert_ok(
+        etx_event_create_device(&event, context, 1, NULL, lent, stream));
+    ck_assert_refused(
+        etx_event_set_features_device(event, context, 2, position, stream),
+        "features is in memory of the host");
+    ck_assert_refused(
+        etx_event_set_features_device(event, context, 0, lent, stream),
+        "n_features 0 is not in 1..");
+    ck_assert_refused(
+        etx_event_set_features_device(event, context, 6, lent, stream),
+        "features row 0 column 5 is not finite");
+    ck_assert_ptr_null(etx_event_features(event));
+    ck_assert_refused(etx_graph_from_edges_device(
+                          &graph, context, 3, 2, end, ends, NULL, NULL, stream),
+        "src is in memory of the host");
+    ck_assert_fails(etx_graph_from_edges_device(
+                        &graph, context, 2, 2, ends, ends, NULL, NULL, stream),
+        ETX_ERR_LIMIT, "edge 1: src 2 is not in 0..1");
+    ck_assert_refused(etx_graph_from_edges_device(&graph, context, 3, 2, ends,
+                          ends, lent, NULL, stream),
+        "score 1 is 2 and not in 0..1");
+    ck_assert_ptr_null(graph);
+    ck_assert_ok(etx_graph_from_edges_device(
+        &graph, context, 3, 0, NULL, NULL, NULL, NULL, stream));
+    etx_graph_free(graph);
+    etx_event_free(event);
+    shim_reclaim(lent);
+    shim_reclaim(ends);
+    etx_context_free(other);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
+/* Whichever call of the runtime fails, the outputs are as they were and nothing
+ * is left. */
+ETX_TEST(test_cuda_shim_inputs_fail)
+{
+    scoped struct edges *edges = malloc(sizeof *edges);
+    etx_context *context = open_device(0, 1);
+    struct hits hits = {NULL};
+    etx_graph *graph = NULL;
+    etx_event *event = NULL;
+
+    make_edges(edges);
+    open_hits(&hits, context);
+    const struct lent_edges lent = lend_edges(edges);
+
+    ck_assert_ok(join(&graph, context, lent, NULL));
+    etx_graph_free(graph); /* scratch memory stays */
+    graph = NULL;
+    const int64_t live = shim_live();
+
+    for (int64_t f = 0; graph == NULL; f++) {
+        shim_fail_call(f);
+        const etx_status status = join(&graph, context, lent, NULL);
+
+        shim_fail_call(-1);
+        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
+                  status == ETX_ERR_MEMORY);
+        ck_assert((graph != NULL) == (status == ETX_OK));
+        etx_graph_free(status == ETX_OK ? graph : NULL);
+    }
+    ck_assert_int_eq(shim_live(), live);
+    for (int64_t f = 0; event == NULL; f++) {
+        shim_fail_call(f);
+        const etx_status status =
+            lend_event(&event, context, hits.host, hits.lent);
+
+        shim_fail_call(-1);
+        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE);
+        ck_assert((event != NULL) == (status == ETX_OK));
+    }
+    etx_event_free(event);
+    reclaim(lent);
+    close_hits(&hits);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
