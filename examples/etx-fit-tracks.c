@@ -22,8 +22,9 @@ static const char summary[] =
 
 struct options {
     const char *event, *tracks, *model, *detector, *out;
-    double field, material, resolution, max_hit_chi2;
-    int64_t n_threads;
+    const char *resolved;
+    double field, material, energy_loss, resolution, max_hit_chi2;
+    int64_t max_shared, min_hits, n_threads;
 };
 
 static void read_options(struct options *o, int argc, char **argv)
@@ -44,12 +45,23 @@ static void read_options(struct options *o, int argc, char **argv)
         {"material", "X0",
             "radiation lengths of a module (default 0.02; 0: none)",
             .number = &o->material, .low = 0, .high = 10},
+        {"energy-loss", "GEV",
+            "lost per radiation length (default 0.036; 0: none)",
+            .number = &o->energy_loss, .low = 0, .high = 10},
         {"resolution", "F",
             "of a coordinate, in units of pitch / sqrt(12) (default 1)",
             .number = &o->resolution, .low = 1e-3, .high = 1e3},
         {"max-hit-chi2", "X",
             "leave out hits that add more to chi2 (default 0: none)",
             .number = &o->max_hit_chi2, .low = 0, .high = 1e6},
+        {"resolved", "FILE",
+            "write hit_id,track_id of the better tracks that share no more "
+            "than --max-shared hits",
+            .text = &o->resolved},
+        {"max-shared", "N", "hits (default 0)", .integer = &o->max_shared,
+            .low = 0, .high = INT32_MAX},
+        {"min-hits", "N", "of resolved tracks (default 4)",
+            .integer = &o->min_hits, .low = 1, .high = INT32_MAX},
         {"threads", "N", "default 0: all cores", .integer = &o->n_threads,
             .low = 0, .high = 1024},
     };
@@ -92,6 +104,21 @@ static int write_parameters(const struct options *o, const etx_tracks *tracks,
                              : program_error("standard output: not written");
 }
 
+/* The tracks that are left of those that share hits. */
+static int write_resolved(const struct options *o, const etx_event *event,
+    const etx_tracks *tracks, const etx_track_parameters *parameters)
+{
+    etx_tracks *left = NULL;
+    int failed = 0;
+
+    if (etx_tracks_resolve(&left, tracks, parameters, (int32_t)o->max_shared,
+            (int32_t)o->min_hits) ||
+        etx_tracks_write_csv(left, event, o->resolved))
+        failed = program_failed(o->resolved);
+    etx_tracks_free(left);
+    return failed;
+}
+
 static int fit(const struct options *o, etx_context *context,
     const etx_event *event, const etx_tracks *tracks)
 {
@@ -108,6 +135,7 @@ static int fit(const struct options *o, etx_context *context,
     }
     options.field = (float)o->field;
     options.material = (float)o->material;
+    options.energy_loss = (float)o->energy_loss;
     options.resolution_scale = (float)o->resolution;
     options.max_hit_chi2 = (float)o->max_hit_chi2;
     if ((options.field == 0.0f && program_model(&model, o->model)) ||
@@ -117,7 +145,9 @@ static int fit(const struct options *o, etx_context *context,
             model, &options))
         program_failed(o->tracks);
     else
-        failed = write_parameters(o, tracks, parameters);
+        failed = write_parameters(o, tracks, parameters) ||
+                 (o->resolved != NULL &&
+                     write_resolved(o, event, tracks, parameters));
 done:
     free(parameters);
     etx_detector_free(detector);
@@ -127,7 +157,10 @@ done:
 
 int main(int argc, char **argv)
 {
-    struct options o = {.material = 0.02, .resolution = 1.0};
+    struct options o = {.material = 0.02,
+        .energy_loss = 0.036,
+        .resolution = 1.0,
+        .min_hits = 4};
     etx_context *context = NULL;
     etx_event *event = NULL;
     etx_tracks *tracks = NULL;

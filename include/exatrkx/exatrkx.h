@@ -547,12 +547,21 @@ ETX_API const int32_t *etx_tracks_hits(const etx_tracks *tracks);
  */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
     etx_tracks **out, int64_t n_hits, const int32_t *labels);
+/* Tracks from lists of hits, which may share hits: track t has the rows
+ * hits[offsets[t]] .. hits[offsets[t + 1] - 1] of an event of n_hits; offsets
+ * [n_tracks + 1], copied. ETX_ERR_ARGUMENT when offsets do not start at 0 or
+ * fall, a row is not in 0 .. n_hits - 1 or occurs twice in one track. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_lists(etx_tracks **out,
+    int64_t n_hits, int64_t n_tracks, const int64_t *offsets,
+    const int32_t *hits);
 /* Write CSV in TrackML's submission format: hit_id,track_id with track_id 0 =
- * none; compressed when path ends in .gz. ETX_ERR_IO. */
+ * none; compressed when path ends in .gz. A hit of several tracks has a row for
+ * each, which the challenge does not allow. ETX_ERR_IO. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(
     const etx_tracks *tracks, const etx_event *event, const char *path);
-/* Read such a file. A hit that the event lacks is ETX_ERR_FORMAT; hits that the
- * file lacks have no track. */
+/* Read such a file. A hit that the event lacks, or that occurs twice in one
+ * track or next to a row of track_id 0, is ETX_ERR_FORMAT; hits that the file
+ * lacks have no track. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path);
 /* Free it; NULL is allowed. */

@@ -491,6 +491,14 @@ class Tracks : public Handle<etx_tracks, etx_tracks_free>
         return Tracks(make(etx_tracks_from_labels,
             static_cast<std::int64_t>(labels.size()), labels.data()));
     }
+    // Track t has the rows hits[offsets[t]] .. hits[offsets[t + 1] - 1].
+    static Tracks from_lists(std::int64_t n_hits,
+        Span<const std::int64_t> offsets, Span<const std::int32_t> hits)
+    {
+        return Tracks(make(etx_tracks_from_lists, n_hits,
+            static_cast<std::int64_t>(offsets.size()) - 1, offsets.data(),
+            hits.data()));
+    }
     static Tracks read_csv(const Event &event, const std::string &path)
     {
         return Tracks(make(etx_tracks_read_csv, event.get(), path.c_str()));

@@ -11,8 +11,10 @@
 #include "data/tracks.h"
 #include "stage/track_building/completion.h"
 #include "stage/track_fitting/fit.h"
+#include "stage/track_fitting/resolve.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_fit_options, max_z)
@@ -24,6 +26,7 @@ static const etx_fit_options defaults = {
     .material = 0.02f,
     .mass = 0.13957f,
     .resolution_scale = 1.0f,
+    .energy_loss = 0.036f,
 };
 
 etx_status etx_fit_options_init(etx_fit_options *options, size_t struct_size)
@@ -47,6 +50,7 @@ static etx_status read_options(
         {"material", out->material, 0.0f, 10.0f},
         {"mass", out->mass, 0.0f, 1e3f},
         {"resolution_scale", out->resolution_scale, 1e-3f, 1e3f},
+        {"energy_loss", out->energy_loss, 0.0f, 10.0f},
         {"max_hit_chi2", out->max_hit_chi2, 0.0f, FLT_MAX},
     };
     ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
@@ -163,5 +167,31 @@ etx_status etx_tracks_select(etx_tracks **out, const etx_tracks *tracks,
     made = NULL;
 done:
     etx_tracks_free(made);
+    return etx_call_end(&host, status);
+}
+
+etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
+    const etx_track_parameters *parameters, int32_t max_shared,
+    int32_t min_hits)
+{
+    const struct etx_range ranges[] = {{"max_shared", max_shared, 0, INT32_MAX},
+        {"min_hits", min_hits, 1, INT32_MAX}};
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks), ETX_END));
+    ETX_CHECK(etx_check_array(__func__,
+        ETX_ARRAY(parameters, tracks->n_tracks, etx_track_parameters)));
+    ETX_CHECK(
+        etx_check_ranges(__func__, ranges, sizeof ranges / sizeof *ranges));
+    for (int64_t t = 0; t < tracks->n_tracks; t++)
+        if (!(parameters[t].chi2 >= 0.0 && parameters[t].chi2 <= DBL_MAX))
+            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                "%s: chi2 %g of track %" PRId64 " is negative or not finite",
+                __func__, parameters[t].chi2, t));
+    ETX_CHECK(
+        etx_resolve_tracks(out, tracks, parameters, max_shared, min_hits));
+done:
     return etx_call_end(&host, status);
 }

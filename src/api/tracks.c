@@ -1,12 +1,14 @@
-/* api/tracks.c -- tracks from labels, and getters of tracks.
+/* api/tracks.c -- tracks from labels or lists, and getters of tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/tracks.h"
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 etx_status etx_tracks_from_labels(
     etx_tracks **out, int64_t n_hits, const int32_t *labels)
@@ -24,6 +26,92 @@ etx_status etx_tracks_from_labels(
                 i, labels[i]));
     ETX_CHECK(etx_tracks_group(out, n_hits, labels, 1));
 done:
+    return etx_call_end(&host, status);
+}
+
+static etx_status check_offsets(
+    const char *function, int64_t n_tracks, const int64_t *offsets)
+{
+    if (offsets[0] != 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: offset 0 is %" PRId64 " and not 0", function, offsets[0]);
+    for (int64_t t = 0; t < n_tracks; t++)
+        if (offsets[t + 1] < offsets[t])
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: offset %" PRId64 " is %" PRId64 ", less than the %" PRId64
+                " before it",
+                function, t + 1, offsets[t + 1], offsets[t]);
+    return ETX_OK;
+}
+
+/* Every row is of the event, and once at most in a track. */
+static etx_status check_lists(
+    const char *function, const struct etx_tracks *tracks)
+{
+    int64_t *last = NULL; /* [n_hits] 1 + the last track with this hit */
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&last, tracks->n_hits, sizeof *last, "tracks of hits"));
+    for (int64_t t = 0; t < tracks->n_tracks; t++)
+        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++) {
+            const int32_t hit = tracks->hit[k];
+
+            if (hit < 0 || hit >= tracks->n_hits)
+                ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                    "%s: hit %d of track %" PRId64 " is not in 0 to %" PRId64,
+                    function, hit, t, tracks->n_hits - 1));
+            if (last[hit] == t + 1)
+                ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                    "%s: hit %d occurs twice in track %" PRId64, function, hit,
+                    t));
+            last[hit] = t + 1;
+        }
+done:
+    etx_free(last);
+    return status;
+}
+
+static etx_status copy_lists(
+    etx_tracks *out, const int64_t *offsets, const int32_t *hits)
+{
+    const int64_t n = offsets[out->n_tracks];
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&out->offset, out->n_tracks + 1, sizeof *out->offset,
+        "offsets of tracks"));
+    ETX_CHECK(etx_alloc(&out->hit, n, sizeof *out->hit, "hits of tracks"));
+    memcpy(out->offset, offsets,
+        (size_t)(out->n_tracks + 1) * sizeof *out->offset);
+    if (n > 0)
+        memcpy(out->hit, hits, (size_t)n * sizeof *out->hit);
+done:
+    return status;
+}
+
+etx_status etx_tracks_from_lists(etx_tracks **out, int64_t n_hits,
+    int64_t n_tracks, const int64_t *offsets, const int32_t *hits)
+{
+    etx_tracks *made = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
+    ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
+    ETX_CHECK(etx_check_count(__func__, "n_tracks", n_tracks));
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(offsets, n_tracks + 1, int64_t)));
+    ETX_CHECK(check_offsets(__func__, n_tracks, offsets));
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(hits, offsets[n_tracks], int32_t)));
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
+    made->n_hits = n_hits;
+    made->n_tracks = n_tracks;
+    ETX_CHECK(copy_lists(made, offsets, hits));
+    ETX_CHECK(check_lists(__func__, made));
+    *out = made;
+    made = NULL;
+done:
+    etx_tracks_free(made);
     return etx_call_end(&host, status);
 }
 

@@ -42,27 +42,65 @@ static size_t write_row(char *text, int64_t hit_id, int64_t track_id)
     return size;
 }
 
+/* The tracks of hit i, ascending: track [first[i]] .. [first[i + 1] - 1]. */
+struct by_hit {
+    int64_t *first; /* [n_hits + 1] */
+    int32_t *track; /* [hits of tracks] */
+};
+
+static etx_status list_by_hit(struct by_hit *out, const etx_tracks *tracks)
+{
+    const int64_t n = tracks->offset[tracks->n_tracks];
+    etx_status status;
+
+    ETX_CHECK(
+        etx_alloc(&out->first, tracks->n_hits + 2, sizeof *out->first, "hits"));
+    ETX_CHECK(etx_alloc(&out->track, n, sizeof *out->track, "tracks of hits"));
+    /* Counts two ahead, so that the cursors end as the first ones. */
+    for (int64_t k = 0; k < n; k++)
+        out->first[tracks->hit[k] + 2]++;
+    for (int64_t i = 0; i < tracks->n_hits; i++)
+        out->first[i + 2] += out->first[i + 1];
+    for (int64_t t = 0; t < tracks->n_tracks; t++)
+        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
+            out->track[out->first[tracks->hit[k] + 1]++] = (int32_t)t;
+done:
+    return status;
+}
+
+/* The rows of one hit. */
+static size_t write_hit(
+    char *text, int64_t hit_id, const struct by_hit *by_hit, int64_t i)
+{
+    size_t size = 0;
+
+    if (by_hit->first[i] == by_hit->first[i + 1])
+        return write_row(text, hit_id, 0);
+    for (int64_t k = by_hit->first[i]; k < by_hit->first[i + 1]; k++)
+        size += write_row(text + size, hit_id, (int64_t)by_hit->track[k] + 1);
+    return size;
+}
+
 etx_status etx_tracks_csv_write(
     const etx_tracks *tracks, const etx_event *event, const char *path)
 {
     const int64_t n_hits = event->n_hits;
-    int32_t *labels = NULL;
+    struct by_hit by_hit = {NULL, NULL};
     char *text = NULL;
     size_t size = sizeof first_line - 1;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&labels, n_hits, sizeof *labels, "labels"));
-    ETX_CHECK(etx_alloc(
-        &text, n_hits + 2, MAX_ROW_BYTES + SPARE_BYTES, "a table of tracks"));
-    etx_tracks_to_labels(labels, tracks);
+    ETX_CHECK(list_by_hit(&by_hit, tracks));
+    ETX_CHECK(etx_alloc(&text, n_hits + tracks->offset[tracks->n_tracks] + 2,
+        MAX_ROW_BYTES + SPARE_BYTES, "a table of tracks"));
     memcpy(text, first_line, size);
     for (int64_t i = 0; i < n_hits; i++)
-        size +=
-            write_row(text + size, event->hit_id[i], (int64_t)labels[i] + 1);
+        size += write_hit(text + size, event->hit_id[i], &by_hit, i);
     ETX_CHECK(etx_file_write(path, text, size));
 done:
     etx_free(text);
-    etx_free(labels);
+    etx_free(by_hit.first);
+    etx_free(by_hit.track);
     return status;
 }
 
@@ -90,8 +128,24 @@ done:
     return status;
 }
 
-/* labels [n_hits] of the event from row_labels [csv->n_rows] of the file. */
-static etx_status scatter_labels(int32_t *labels, const int32_t *row_labels,
+/* Rows of a file in the order of their hits, then of their tracks. */
+struct sorted_rows {
+    int64_t *key;   /* [n_rows] of the rows of the file, see below */
+    int32_t *order; /* [n_rows] rows of the file */
+    int32_t *label; /* [n_rows] of the rows in this order */
+};
+
+static int64_t key_of(int64_t hit, int32_t label)
+{
+    return hit << 32 | (label - NO_TRACK);
+}
+
+static int32_t hit_of(int64_t key)
+{
+    return (int32_t)(key >> 32);
+}
+
+static etx_status find_keys(int64_t *key, const int32_t *label,
     const struct etx_csv *csv, const etx_event *event)
 {
     const int64_t *hit_id = csv->int64_values[HIT_ID];
@@ -105,53 +159,84 @@ static etx_status scatter_labels(int32_t *labels, const int32_t *row_labels,
             status = etx_csv_fail(csv, row, HIT_ID, "is not in the event");
             goto done;
         }
-        labels[hit] = row_labels[row];
+        key[row] = key_of(hit, label[row]);
     }
 done:
     etx_id_index_release(&hits);
     return status;
 }
 
-static etx_status check_rows(const struct etx_csv *csv)
+/* A hit is once in a track, and in no track only when it is in none. */
+static etx_status check_repeated(
+    const struct sorted_rows *rows, const struct etx_csv *csv)
 {
-    const int64_t *hit_id = csv->int64_values[HIT_ID];
-    struct etx_id_index index = {0};
-    etx_status status = ETX_OK;
+    for (int64_t k = 1; k < csv->n_rows; k++) {
+        const int32_t before = rows->label[k - 1];
 
+        if (hit_of(rows->key[rows->order[k]]) !=
+            hit_of(rows->key[rows->order[k - 1]]))
+            continue;
+        if (before == NO_TRACK)
+            return etx_csv_fail(csv, rows->order[k], HIT_ID,
+                "occurs twice, first without a track");
+        if (before == rows->label[k])
+            return etx_csv_fail(
+                csv, rows->order[k], HIT_ID, "occurs twice in one track");
+    }
+    return ETX_OK;
+}
+
+static etx_status sort_rows(struct sorted_rows *rows, int32_t *label,
+    const struct etx_csv *csv, const etx_event *event)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&rows->key, csv->n_rows, sizeof *rows->key, "rows"));
+    ETX_CHECK(
+        etx_alloc(&rows->order, csv->n_rows, sizeof *rows->order, "rows"));
+    ETX_CHECK(
+        etx_alloc(&rows->label, csv->n_rows, sizeof *rows->label, "labels"));
+    ETX_CHECK(label_rows(label, csv));
+    ETX_CHECK(find_keys(rows->key, label, csv, event));
+    ETX_CHECK(etx_sort_order(rows->order, rows->key, csv->n_rows));
+    for (int64_t k = 0; k < csv->n_rows; k++)
+        rows->label[k] = label[rows->order[k]];
+    ETX_CHECK(check_repeated(rows, csv));
+done:
+    return status;
+}
+
+static etx_status check_tracks(const struct etx_csv *csv)
+{
     for (int64_t row = 0; row < csv->n_rows; row++)
         if (csv->int64_values[TRACK_ID][row] < 0)
             return etx_csv_fail(csv, row, TRACK_ID, "is negative");
-    ETX_CHECK(etx_id_index_build(&index, csv->n_rows, hit_id));
-
-    const int64_t first = etx_id_index_duplicate(&index, hit_id);
-    if (first >= 0)
-        status = etx_csv_fail(csv, etx_id_index_find(&index, hit_id[first]),
-            HIT_ID, "occurs twice");
-done:
-    etx_id_index_release(&index);
-    return status;
+    return ETX_OK;
 }
 
 etx_status etx_tracks_csv_read(
     etx_tracks **out, const etx_event *event, const char *path)
 {
     struct etx_csv csv = {0};
-    int32_t *row_labels = NULL;
-    int32_t *labels = NULL;
+    struct sorted_rows rows = {NULL, NULL, NULL};
+    struct etx_tracks *tracks = NULL;
+    int32_t *label = NULL;
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_csv_read(&csv, path, columns, N_COLUMNS));
-    ETX_CHECK(check_rows(&csv));
-    ETX_CHECK(etx_alloc(&labels, event->n_hits, sizeof *labels, "labels"));
-    ETX_CHECK(etx_alloc(&row_labels, csv.n_rows, sizeof *row_labels, "labels"));
-    for (int64_t i = 0; i < event->n_hits; i++)
-        labels[i] = NO_TRACK;
-    ETX_CHECK(label_rows(row_labels, &csv));
-    ETX_CHECK(scatter_labels(labels, row_labels, &csv, event));
-    ETX_CHECK(etx_tracks_group(out, event->n_hits, labels, 1));
+    ETX_CHECK(check_tracks(&csv));
+    ETX_CHECK(etx_alloc(&label, csv.n_rows, sizeof *label, "labels"));
+    ETX_CHECK(sort_rows(&rows, label, &csv, event));
+    ETX_CHECK(etx_tracks_group(&tracks, csv.n_rows, rows.label, 1));
+    tracks->n_hits = event->n_hits;
+    for (int64_t k = 0; k < tracks->offset[tracks->n_tracks]; k++)
+        tracks->hit[k] = hit_of(rows.key[rows.order[tracks->hit[k]]]);
+    *out = tracks;
 done:
-    etx_free(labels);
-    etx_free(row_labels);
+    etx_free(rows.key);
+    etx_free(rows.order);
+    etx_free(rows.label);
+    etx_free(label);
     etx_csv_release(&csv);
     return status;
 }

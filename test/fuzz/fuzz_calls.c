@@ -385,6 +385,22 @@ CALL(from_labels)
     return status;
 }
 
+CALL(from_lists)
+{
+    etx_tracks *made = NULL;
+    int64_t offset[4] = {0};
+
+    for (int32_t i = 0; i < MAX_ITEMS; i++)
+        run->index[0][i] = byte(run) == 255 ? fuzz_int(&run->input)
+                                            : (int32_t)(byte(run) % 20);
+    for (int32_t t = 0; t < 3; t++)
+        offset[t + 1] = offset[t] + byte(run) % (MAX_ITEMS / 3);
+    const etx_status status = etx_tracks_from_lists(
+        maybe(run, &made), items(run), 3, offset, run->index[0]);
+    keep_tracks(run, made);
+    return status;
+}
+
 CALL(evaluate)
 {
     etx_evaluation_options options;
@@ -483,8 +499,8 @@ static etx_status (*const calls[])(struct run *run) = {create_context,
     create_event, create_event, set_features, set_modules, set_truth, search,
     search, from_edges, from_edges, build, filter, score, to_triplets,
     score_triplets, set_scores, set_edge_features, label, label, find_tracks,
-    from_labels, evaluate, match, partition, create_part, embed, complete,
-    free_object};
+    from_labels, from_lists, evaluate, match, partition, create_part, embed,
+    complete, free_object};
 #define N_FUNCTIONS (sizeof calls / sizeof *calls)
 
 static void free_all(struct run *run)

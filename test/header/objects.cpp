@@ -101,6 +101,9 @@ void test_arrays()
     require(etx::Tracks::from_labels(std::vector<std::int32_t>{0, 0, -1, 1})
                     .size() == 2,
         "labels");
+    require(etx::Tracks::from_lists(4, std::vector<std::int64_t>{0, 2, 4},
+                std::vector<std::int32_t>{3, 0, 3, 1})[1][0] == 3,
+        "shared hit");
     require_error(ETX_ERR_ARGUMENT, "layers has 3 values, expected 4",
         [&] { event.set_modules(zeros, std::vector<std::int32_t>(3), zeros); });
     require_error(ETX_ERR_ARGUMENT, "positions has 4 values, expected 3",

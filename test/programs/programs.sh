@@ -150,6 +150,10 @@ exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
 awk -F, 'NR > 1 { n++; fitted += $13 > 0; near += $2 * $2 < 1 }
     END { exit !(fitted > 0.9 * n && near > 0.6 * n) }' "$out/parameters.csv" ||
     fail 'fit: parameters'
+# Tracks that share no hits all stay, of as many hits as are wanted.
+exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --out "$out/parameters.csv" --min-hits 1 --resolved "$out/resolved.csv"
+cmp -s "$out/tracks.csv" "$out/resolved.csv" || fail 'fit: resolved tracks'
 exits 2 "$programs/etx-fit-tracks" --event $event
 exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out /nonexistent/x.csv

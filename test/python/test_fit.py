@@ -66,6 +66,24 @@ class Fit(unittest.TestCase):
         with self.assertRaises(ValueError):
             exatrkx.select_tracks(self.tracks, keep[:-1])
 
+    def test_resolve(self):
+        """Of tracks that are there twice, one stays; half tracks go."""
+        again = exatrkx.Tracks.from_lists(
+            self.tracks.n_hits,
+            np.concatenate(
+                [self.tracks.offsets, self.tracks.offsets[1:] + len(self.tracks.hits)]
+            ),
+            np.concatenate([self.tracks.hits, self.tracks.hits]),
+        )
+        fit = exatrkx.fit_tracks(again, self.event, self.detector, self.model)
+        left = exatrkx.resolve_tracks(again, fit)
+        self.assertEqual(len(left), len(self.tracks))
+        self.assertTrue(np.array_equal(left.hits, self.tracks.hits))
+        every = exatrkx.resolve_tracks(again, fit, max_shared=self.tracks.n_hits)
+        self.assertEqual(len(every), 2 * len(self.tracks))
+        with self.assertRaises(ValueError):
+            exatrkx.resolve_tracks(self.tracks, fit)
+
     def test_refused(self):
         with self.assertRaisesRegex(exatrkx.ArgumentError, "material -1"):
             self.fit(material=-1.0)

@@ -168,9 +168,15 @@ class TestValues(LibraryCase):
                 self.assertTrue(np.array_equal(getattr(made, name), expected))
 
     def test_tracks(self) -> None:
-        for made in self.again(self.tracks):
-            self.assertTrue(np.array_equal(made.offsets, self.tracks.offsets))
-            self.assertTrue(np.array_equal(made.hits, self.tracks.hits))
+        shared = exatrkx.Tracks.from_lists(9, [0, 2, 2, 5], [7, 1, 0, 1, 8])
+        self.assertEqual(shared.labels.tolist(), [2, 0] + 5 * [-1] + [0, 2])
+        with self.assertRaisesRegex(ValueError, "offsets"):
+            exatrkx.Tracks.from_lists(9, [], [])
+        for tracks in (self.tracks, shared):
+            for made in self.again(tracks):
+                self.assertEqual(made.n_hits, tracks.n_hits)
+                self.assertTrue(np.array_equal(made.offsets, tracks.offsets))
+                self.assertTrue(np.array_equal(made.hits, tracks.hits))
         for some in (slice(0, 2), slice(-2, None), slice(None, None, -3)):
             found = self.tracks[some]
             expected = list(self.tracks)[some]

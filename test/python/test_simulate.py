@@ -603,6 +603,25 @@ class Simulation(unittest.TestCase):
         loss = np.median(start - momentum)
         self.assertTrue(0.005 < loss < 0.015, loss)
 
+    def test_electrons_radiate(self) -> None:
+        """Radiated fractions are often too small for a float."""
+        n = 300
+        zero = np.zeros(n)
+        electrons = _generator.Particles(
+            particle_id=np.arange(1, n + 1),
+            pdg=np.full(n, 11),
+            mass=np.full(n, 0.000511),
+            charge=np.full(n, -1, dtype=np.int64),
+            position=np.zeros((n, 3)),
+            momentum=_generator.momenta(
+                zero + 0.5, np.linspace(-3.0, 3.0, n), zero + 0.1
+            ),
+            last_hit=np.full(n, 100),
+        )
+        for seed in range(1, 7):
+            found, _ = self.fatras.run(electrons, seed)
+            self.assertGreater(len(found.module), 4 * n)
+
     def test_merged_event(self) -> None:
         """Fewer hits, each with cells of its own, of the same particles."""
         out = os.path.join(self.folder.name, "merged")

@@ -10,6 +10,8 @@ import io
 import math
 import re
 import subprocess
+import tempfile
+from pathlib import Path
 
 import numpy as np
 from support import BUILD, ROOT, LibraryCase
@@ -94,6 +96,18 @@ class Robustness(LibraryCase):
         self.assertEqual([row[0] for row in rows], list(least))
         for row in rows:
             self.assertGreater(float(row[2]), least[row[0]], row)
+
+    def test_simulated(self) -> None:
+        """Events that are there are read, not simulated again."""
+        model = ROOT / "examples" / "models" / "default.safetensors"
+        options = ["--events", str(DATA), "--count", "1", "--model", str(model)]
+        name = "collisions at 4, -3, 0 mm"
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "beam-offset_4_-3_0").symlink_to(DATA)
+            options += ["--simulate", folder, "--only", name, "--only", "nominal"]
+            rows = printed(robustness.main, *options)[2:]
+        self.assertEqual([row[0] for row in rows], [name, "nominal"])
+        self.assertEqual(rows[0][1:], rows[1][1:])
 
     def test_changes(self) -> None:
         """Each change alters what it names, and nothing else."""

@@ -93,8 +93,12 @@ static const struct tracks_row rows[] = {
     {"one hit of its own", HEAD "4,5\n", NULL, {-1, -1, -1, -1, 0, -1}},
     {"unknown hit", HEAD "10,1\n11,1\n",
         "t.csv:3:1: hit_id 11 is not in the event", NONE},
-    {"hit twice", HEAD "10,1\n10,2\n", "t.csv:3:1: hit_id 10 occurs twice",
-        NONE},
+    {"hit twice", HEAD "10,1\n3,1\n10,1\n",
+        "t.csv:4:1: hit_id 10 occurs twice in one track", NONE},
+    {"hit with and without track", HEAD "10,1\n10,0\n",
+        "t.csv:2:1: hit_id 10 occurs twice, first without a track", NONE},
+    {"hit twice without", HEAD "10,0\n10,0\n",
+        "t.csv:3:1: hit_id 10 occurs twice", NONE},
     {"negative track", HEAD "10,-1\n", "t.csv:2:2: track_id -1 is negative",
         NONE},
     {"track in 64 bits", HEAD "10,9223372036854775808\n",
@@ -151,21 +155,27 @@ IO_TEST(test_io_tracks_arguments)
     etx_tracks_free(tracks);
 }
 
-/* One hit on two tracks is written with the first. */
+/* A hit of two tracks has two rows; read again, the tracks are the same. */
 IO_TEST(test_io_tracks_shared_hit)
 {
-    int64_t offsets[3] = {0, 2, 4};
-    int32_t hits[4] = {1, 2, 0, 2};
-    const struct etx_tracks tracks = {
-        .n_hits = N_HITS, .n_tracks = 2, .offset = offsets, .hit = hits};
+    static const int64_t offsets[3] = {0, 3, 5};
+    static const int32_t hits[5] = {0, 1, 2, 1, 5};
     scoped_event *event = make_event();
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *again = NULL;
     size_t size = 0;
     scoped char *text = NULL;
 
-    ck_assert_ok(etx_tracks_write_csv(&tracks, event, io_path("t.csv")));
+    ck_assert_ok(etx_tracks_from_lists(&tracks, N_HITS, 2, offsets, hits));
+    ck_assert_ok(etx_tracks_write_csv(tracks, event, io_path("t.csv")));
     text = io_read(io_path("t.csv"), &size);
-    ck_assert_str_eq(
-        text, "hit_id,track_id\n10,2\n3,1\n77,1\n5000000000,0\n4,0\n8,0\n");
+    ck_assert_str_eq(text, "hit_id,track_id\n10,1\n3,1\n3,2\n77,1\n"
+                           "5000000000,0\n4,0\n8,2\n");
+    ck_assert_ok(etx_tracks_read_csv(&again, event, io_path("t.csv")));
+    ck_assert_int_eq(etx_tracks_n_hits(again), N_HITS);
+    ck_assert_int_eq(etx_tracks_count(again), 2);
+    ck_assert_mem_eq(etx_tracks_offsets(again), offsets, sizeof offsets);
+    ck_assert_mem_eq(etx_tracks_hits(again), hits, sizeof hits);
 }
 
 struct round_trip {

@@ -23,6 +23,7 @@
 #define FIELD    2.0f    /* T */
 #define MATERIAL 0.03f   /* radiation lengths */
 #define MASS     0.13957 /* GeV */
+#define LOSS     0.1f    /* GeV per radiation length */
 #define STEP     0.05    /* mm */
 #define PITCH_U  0.05f   /* mm */
 #define PITCH_V  0.4f
@@ -48,6 +49,7 @@ struct particle {
     double at[3], direction[3]; /* mm; unit vector */
     double momentum, charge;    /* GeV */
     double gradient; /* T/mm: the field is (g x / 2, g y / 2, FIELD - g z) */
+    double loss;     /* GeV per radiation length */
 };
 
 static double dot(const double a[3], const double b[3])
@@ -164,7 +166,7 @@ static void add_hit(struct sample *sample, const struct particle *particle,
     sample->label[i] = (int32_t)sample->n_tracks;
 }
 
-/* Scatter in the module of the last hit. */
+/* Scatter and lose energy in the module of the last hit. */
 static void scatter(struct particle *particle, const struct sample *sample,
     struct etx_random *random)
 {
@@ -182,11 +184,13 @@ static void scatter(struct particle *particle, const struct sample *sample,
 
     turn(particle->direction, side, angle * (double)etx_random_normal(random));
     turn(particle->direction, up, angle * (double)etx_random_normal(random));
+    const double energy = sqrt(p * p + MASS * MASS) - x * particle->loss;
+    particle->momentum = sqrt(energy * energy - MASS * MASS);
 }
 
 /* One track from its true parameters; false when it misses a layer. */
 static int32_t add_track(struct sample *sample, double noise, double material,
-    double gradient, struct etx_random *random)
+    double gradient, double loss, struct etx_random *random)
 {
     double *truth = sample->truth[sample->n_tracks];
     const int32_t is_disc = sample->n_tracks % 3 == 2;
@@ -203,7 +207,8 @@ static int32_t add_track(struct sample *sample, double noise, double material,
         .direction = {cos(phi) / norm, sin(phi) / norm, cot / norm},
         .momentum = pt * norm,
         .charge = etx_random_below(random, 2) == 0 ? 1.0 : -1.0,
-        .gradient = gradient};
+        .gradient = gradient,
+        .loss = loss};
     const int64_t first = sample->n_hits;
 
     for (int32_t l = 0; l < N_LAYERS; l++) {
@@ -236,15 +241,15 @@ static int compare_modules(const void *left, const void *right)
     return a->module_id < b->module_id ? -1 : a->module_id > b->module_id;
 }
 
-static struct sample *new_sample_in(
-    int64_t n_tracks, double noise, double material, double gradient)
+static struct sample *new_sample_in(int64_t n_tracks, double noise,
+    double material, double gradient, double loss)
 {
     struct sample *sample = etx_test_alloc(1, sizeof *sample);
     struct etx_random random;
 
     etx_random_init(&random, 1, 1, 0);
     while (sample->n_tracks < n_tracks)
-        add_track(sample, noise, material, gradient, &random);
+        add_track(sample, noise, material, gradient, loss, &random);
     qsort(sample->module, (size_t)sample->n_hits, sizeof *sample->module,
         compare_modules);
     sample->detector = (struct etx_detector){
@@ -255,7 +260,7 @@ static struct sample *new_sample_in(
 static struct sample *new_sample(
     int64_t n_tracks, double noise, double material)
 {
-    return new_sample_in(n_tracks, noise, material, 0.0);
+    return new_sample_in(n_tracks, noise, material, 0.0, 0.0);
 }
 
 static etx_event *event_of(const struct sample *sample)
@@ -283,6 +288,7 @@ static etx_fit_options options_with(float material)
     ck_assert_ok(etx_fit_options_init(&options, sizeof options));
     options.field = FIELD;
     options.material = material;
+    options.energy_loss = 0.0f;
     return options;
 }
 
@@ -337,7 +343,7 @@ ETX_TEST(test_track_fitting_exact, .rows = 2)
     static const double bound[][ETX_N_FIT] = {
         {2e-3, 1e-2, 2e-5, 2e-5, 1e-4}, {5e-2, 2e-1, 5e-4, 5e-4, 2e-3}};
     const double gradient = _i == 0 ? 0.0 : 3e-4; /* T/mm */
-    scoped struct sample *sample = new_sample_in(150, 0.0, 0.0, gradient);
+    scoped struct sample *sample = new_sample_in(150, 0.0, 0.0, gradient, 0.0);
     scoped_tracks *tracks = tracks_of(sample);
     scoped etx_track_parameters *out = etx_test_alloc(150, sizeof *out);
     float map[40];
@@ -354,18 +360,22 @@ ETX_TEST(test_track_fitting_exact, .rows = 2)
     }
 }
 
-/* Smeared hits, with and without scattering: pulls have width 1 and chi2 has
- * the mean of its distribution. 1500 tracks: 5 standard deviations are 9 %. */
-ETX_TEST(test_track_fitting_pulls, .rows = 2)
+/* Smeared hits, without and with scattering, and with energy loss: pulls have
+ * width 1 and chi2 has the mean of its distribution. 1500 tracks: 5 standard
+ * deviations are 9 %. */
+ETX_TEST(test_track_fitting_pulls, .rows = 3)
 {
     const float material = _i == 0 ? 0.0f : MATERIAL;
-    scoped struct sample *sample = new_sample(N_TRACKS, 1.0, (double)material);
+    const float loss = _i == 2 ? LOSS : 0.0f;
+    scoped struct sample *sample =
+        new_sample_in(N_TRACKS, 1.0, (double)material, 0.0, (double)loss);
     scoped_tracks *tracks = tracks_of(sample);
     scoped etx_track_parameters *out = etx_test_alloc(N_TRACKS, sizeof *out);
-    const etx_fit_options options = options_with(material);
+    etx_fit_options options = options_with(material);
     double square[ETX_N_FIT] = {0.0};
     double chi2 = 0.0;
 
+    options.energy_loss = loss;
     fit(out, NULL, sample, tracks, 2, &options);
     for (int64_t t = 0; t < N_TRACKS; t++) {
         ck_assert_int_gt(out[t].n_degrees, 0);
@@ -524,6 +534,8 @@ static const struct etx_test_change refused[] = {
     {CHANGE(etx_fit_options, material, -1.0f), ETX_ERR_ARGUMENT,
         "material -1 is not in 0 to 10"},
     {CHANGE(etx_fit_options, mass, NAN), ETX_ERR_ARGUMENT, "mass is nan"},
+    {CHANGE(etx_fit_options, energy_loss, -1.0f), ETX_ERR_ARGUMENT,
+        "energy_loss -1 is not in 0 to 10"},
     {CHANGE(etx_fit_options, resolution_scale, 0.0f), ETX_ERR_ARGUMENT,
         "resolution_scale 0"},
     {CHANGE(etx_fit_options, max_hit_chi2, -1.0f), ETX_ERR_ARGUMENT,
@@ -605,6 +617,106 @@ ETX_TEST(test_track_fitting_refused)
     ck_assert_refused(etx_tracks_select(&selected, NULL, NULL, NULL), "tracks");
 }
 
+/* Three tracks of six hits, with parameters, and what is left of them: the
+ * number of hits of each, 0: gone. */
+static const struct {
+    const char *name;
+    int32_t hits[3][6];
+    int32_t n_holes[3], n_degrees[3], max_shared, min_hits;
+    double chi2[3];
+    int32_t left[3];
+} resolved[] = {
+    {"nothing shared",
+        {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}, {12, 13, 14, 15, 16, 17}},
+        {0, 0, 0}, {7, 7, 7}, 0, 4, {5.0, 6.0, 7.0}, {6, 6, 6}},
+    {"the smaller chi2 stays",
+        {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 0, 0},
+        {7, 7, 7}, 0, 4, {5.0, 4.0, 7.0}, {0, 6, 0}},
+    {"holes count before chi2",
+        {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 1, 1},
+        {7, 7, 7}, 0, 4, {9.0, 4.0, 7.0}, {6, 0, 0}},
+    {"of equals the first",
+        {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 0, 0},
+        {7, 7, 7}, 0, 4, {4.0, 4.0, 4.0}, {6, 0, 0}},
+    {"not fitted is last",
+        {{0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1, 0}, {0, 1, 2, 3, 4, 5}}, {0, 5, 0},
+        {0, 7, 0}, 0, 4, {0.0, 90.0, 0.0}, {0, 6, 0}},
+    {"shared hits are lost",
+        {{0, 1, 2, 3, 4, 5}, {4, 5, 6, 7, 8, 9}, {7, 8, 9, 10, 11, 12}},
+        {0, 0, 0}, {7, 7, 7}, 0, 4, {1.0, 2.0, 3.0}, {6, 4, 0}},
+    {"a shorter track",
+        {{0, 1, 2, 3, 4, 5}, {4, 5, 6, 7, 8, 9}, {7, 8, 9, 10, 11, 12}},
+        {0, 0, 0}, {7, 7, 7}, 0, 3, {1.0, 2.0, 3.0}, {6, 4, 3}},
+    {"two may be shared",
+        {{0, 1, 2, 3, 4, 5}, {4, 5, 6, 7, 8, 9}, {7, 8, 9, 10, 11, 12}},
+        {0, 0, 0}, {7, 7, 7}, 2, 4, {1.0, 2.0, 3.0}, {6, 6, 0}},
+    {"what a lost track had is free",
+        {{0, 1, 2, 3, 4, 5}, {3, 4, 5, 6, 7, 8}, {6, 7, 8, 9, 10, 11}},
+        {0, 0, 0}, {7, 7, 7}, 0, 4, {1.0, 2.0, 3.0}, {6, 0, 6}},
+};
+
+ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
+{
+    static const int64_t offsets[] = {0, 6, 12, 18};
+    etx_track_parameters parameters[3] = {{.chi2 = 0.0}};
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *left = NULL;
+    int64_t n = 0;
+
+    for (int t = 0; t < 3; t++) {
+        parameters[t].chi2 = resolved[_i].chi2[t];
+        parameters[t].n_holes = resolved[_i].n_holes[t];
+        parameters[t].n_degrees = resolved[_i].n_degrees[t];
+    }
+    ck_assert_ok(
+        etx_tracks_from_lists(&tracks, 18, 3, offsets, resolved[_i].hits[0]));
+    ck_assert_ok(etx_tracks_resolve(&left, tracks, parameters,
+        resolved[_i].max_shared, resolved[_i].min_hits));
+    ck_assert_int_eq(etx_tracks_n_hits(left), 18);
+    for (int t = 0; t < 3; t++) {
+        const int32_t n_left = resolved[_i].left[t];
+        const int64_t begin = etx_tracks_offsets(left)[n];
+
+        if (n_left == 0)
+            continue;
+        ck_assert_msg(etx_tracks_offsets(left)[++n] - begin == n_left,
+            "%s: track %d", resolved[_i].name, t);
+        /* In these rows the last hits of a track are those that it keeps. */
+        ck_assert_mem_eq(etx_tracks_hits(left) + begin,
+            resolved[_i].hits[t] + 6 - n_left,
+            (size_t)n_left * sizeof(int32_t));
+    }
+    ck_assert_int_eq(etx_tracks_count(left), n);
+}
+
+ETX_TEST(test_track_fitting_resolve_refused)
+{
+    static const int64_t offsets[] = {0, 2};
+    static const int32_t hits[] = {0, 1};
+    etx_track_parameters parameters = {.chi2 = 1.0};
+    scoped_tracks *tracks = NULL;
+    etx_tracks *left = NULL;
+
+    ck_assert_ok(etx_tracks_from_lists(&tracks, 2, 1, offsets, hits));
+    ck_assert_refused(
+        etx_tracks_resolve(NULL, tracks, &parameters, 0, 1), "out is NULL");
+    ck_assert_refused(
+        etx_tracks_resolve(&left, NULL, &parameters, 0, 1), "tracks is NULL");
+    ck_assert_refused(
+        etx_tracks_resolve(&left, tracks, NULL, 0, 1), "parameters is NULL");
+    ck_assert_refused(
+        etx_tracks_resolve(&left, tracks, &parameters, -1, 1), "max_shared");
+    ck_assert_refused(
+        etx_tracks_resolve(&left, tracks, &parameters, 0, 0), "min_hits");
+    parameters.chi2 = NAN;
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+        "chi2 nan of track 0");
+    parameters.chi2 = -1.0;
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+        "chi2 -1 of track 0");
+    ck_assert_ptr_null(left);
+}
+
 /* What a call needs, made before its allocations are counted. */
 struct call {
     const struct sample *sample;
@@ -620,6 +732,7 @@ static etx_status fit_and_select(void *argument)
     etx_track_parameters out[2];
     etx_context *context = NULL;
     etx_tracks *selected = NULL;
+    etx_tracks *resolved_tracks = NULL;
     etx_status status = etx_context_create(&context, NULL);
 
     if (status == ETX_OK)
@@ -627,10 +740,13 @@ static etx_status fit_and_select(void *argument)
             &call->sample->detector, NULL, &options);
     if (status == ETX_OK)
         status = etx_tracks_select(&selected, call->tracks, keep, NULL);
-    ck_assert_int_eq(selected == NULL, status != ETX_OK);
+    if (status == ETX_OK)
+        status = etx_tracks_resolve(&resolved_tracks, call->tracks, out, 0, 1);
+    ck_assert_int_eq(resolved_tracks == NULL, status != ETX_OK);
     if (selected != NULL)
         ck_assert_int_eq(etx_tracks_count(selected), 1);
     etx_tracks_free(selected);
+    etx_tracks_free(resolved_tracks);
     etx_context_free(context);
     return status;
 }

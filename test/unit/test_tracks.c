@@ -117,6 +117,63 @@ ETX_TEST(test_tracks_refused)
     etx_tracks_free(NULL);
 }
 
+/* Lists are kept as they are: shared hits, empty tracks, any order. */
+ETX_TEST(test_tracks_lists)
+{
+    static const int64_t offsets[] = {0, 3, 3, 5};
+    static const int32_t hits[] = {4, 0, 2, 2, 3};
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *none = NULL;
+
+    ck_assert_ok(etx_tracks_from_lists(&tracks, 5, 3, offsets, hits));
+    ck_assert_int_eq(etx_tracks_n_hits(tracks), 5);
+    ck_assert_int_eq(etx_tracks_count(tracks), 3);
+    ck_assert_mem_eq(etx_tracks_offsets(tracks), offsets, sizeof offsets);
+    ck_assert_mem_eq(etx_tracks_hits(tracks), hits, sizeof hits);
+    ck_assert_ok(etx_tracks_from_lists(&none, 5, 0, offsets, NULL));
+    ck_assert_int_eq(etx_tracks_count(none), 0);
+}
+
+static const struct {
+    int64_t n_hits, n_tracks, offsets[3];
+    int32_t hits[3];
+    const char *error;
+} bad_lists[] = {
+    {-1, 2, {0, 1, 3}, {0, 1, 2}, "n_hits -1"},
+    {4, -1, {0, 1, 3}, {0, 1, 2}, "n_tracks -1"},
+    {4, 2, {1, 1, 3}, {0, 1, 2}, "offset 0 is 1 and not 0"},
+    {4, 2, {0, 2, 1}, {0, 1, 2}, "offset 2 is 1, less than the 2 before it"},
+    {2, 2, {0, 1, 3}, {0, 1, 2}, "hit 2 of track 1 is not in 0 to 1"},
+    {4, 2, {0, 1, 3}, {0, -1, 2}, "hit -1 of track 1"},
+    {4, 2, {0, 1, 3}, {0, 2, 2}, "hit 2 occurs twice in track 1"},
+};
+
+ETX_TEST(test_tracks_bad_lists, .rows = ROWS(bad_lists))
+{
+    etx_tracks *tracks = NULL;
+
+    ck_assert_refused(
+        etx_tracks_from_lists(&tracks, bad_lists[_i].n_hits,
+            bad_lists[_i].n_tracks, bad_lists[_i].offsets, bad_lists[_i].hits),
+        bad_lists[_i].error);
+    ck_assert_ptr_null(tracks);
+}
+
+ETX_TEST(test_tracks_no_lists)
+{
+    static const int64_t offsets[] = {0, 1};
+    static const int32_t hits[] = {0};
+    etx_tracks *tracks = NULL;
+
+    ck_assert_refused(
+        etx_tracks_from_lists(NULL, 1, 1, offsets, hits), "out is NULL");
+    ck_assert_refused(
+        etx_tracks_from_lists(&tracks, 1, 1, NULL, hits), "offsets is NULL");
+    ck_assert_refused(
+        etx_tracks_from_lists(&tracks, 1, 1, offsets, NULL), "hits is NULL");
+    ck_assert_ptr_null(tracks);
+}
+
 static etx_status make_tracks(void *argument)
 {
     const int32_t labels[] = {INT32_MAX, 5, INT32_MAX};
@@ -129,9 +186,24 @@ static etx_status make_tracks(void *argument)
     return status;
 }
 
+static etx_status make_from_lists(void *argument)
+{
+    const int64_t offsets[] = {0, 2};
+    const int32_t hits[] = {7, 5};
+    etx_tracks *tracks = NULL;
+    const etx_status status =
+        etx_tracks_from_lists(&tracks, 9, 1, offsets, hits);
+
+    (void)argument;
+    ck_assert_int_eq(tracks != NULL, status == ETX_OK);
+    etx_tracks_free(tracks);
+    return status;
+}
+
 ETX_TEST(test_tracks_out_of_memory)
 {
     ck_assert_int_ge(etx_test_out_of_memory(make_tracks, NULL), 6);
+    ck_assert_int_eq(etx_test_out_of_memory(make_from_lists, NULL), 4);
 }
 
 ETX_TEST(test_tracks_sort_order)

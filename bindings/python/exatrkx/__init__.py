@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ._fit import FitOptions as FitOptions
     from ._fit import TrackParameters as TrackParameters
     from ._fit import fit_tracks as fit_tracks
+    from ._fit import resolve_tracks as resolve_tracks
     from ._fit import select_tracks as select_tracks
     from ._graph import Graph as Graph
     from ._model import CompletionOptions as CompletionOptions
@@ -84,7 +85,7 @@ _NAMES_OF = {
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
     "_events": "Events",
-    "_fit": "FitOptions TrackParameters fit_tracks select_tracks",
+    "_fit": "FitOptions TrackParameters fit_tracks resolve_tracks select_tracks",
     "_graph": "Graph",
     "_model": "CompletionOptions Detector FirstPassOptions LabelOptions Model "
     "ModuleMapOptions",

@@ -296,6 +296,8 @@ class etx_fit_options(c.Structure):
         ("n_z", c.c_int32),
         ("max_r", c.c_float),
         ("max_z", c.c_float),
+        ("energy_loss", c.c_float),
+        ("reserved", c.c_int32),
     ]
 
 
@@ -509,6 +511,9 @@ FUNCTIONS = {
     "etx_tracks_offsets": (c.c_void_p, [etx_tracks]),
     "etx_tracks_hits": (c.c_void_p, [etx_tracks]),
     "etx_tracks_from_labels": (c.c_int32, [c.c_void_p, Int64, c.c_void_p]),
+    "etx_tracks_from_lists": (c.c_int32, [
+        c.c_void_p, Int64, Int64, c.c_void_p, c.c_void_p,
+    ]),
     "etx_tracks_write_csv": (c.c_int32, [etx_tracks, etx_event, c.c_char_p]),
     "etx_tracks_read_csv": (c.c_int32, [c.c_void_p, etx_event, c.c_char_p]),
     "etx_tracks_free": (None, [etx_tracks]),
@@ -531,6 +536,9 @@ FUNCTIONS = {
     ]),
     "etx_tracks_select": (c.c_int32, [
         c.c_void_p, etx_tracks, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_tracks_resolve": (c.c_int32, [
+        c.c_void_p, etx_tracks, c.c_void_p, Int32, Int32,
     ]),
     "etx_graph_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_graph_build_radius": (c.c_int32, [

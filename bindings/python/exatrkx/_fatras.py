@@ -94,7 +94,11 @@ class Fatras:
         quiet = acts.logging.ERROR
         geometry = self.detector.trackingGeometry()
         random = ae.RandomNumbers(seed=seed)
-        loop = ae.Sequencer(events=1, numThreads=1, logLevel=quiet)
+        # A radiated fraction that is too small for a float is 0: ACTS would
+        # stop at the underflow.
+        loop = ae.Sequencer(
+            events=1, numThreads=1, logLevel=quiet, trackFpes=False
+        )
         loop.addReader(
             ae.CsvParticleReader(
                 level=quiet,

@@ -29,12 +29,13 @@ class FitOptions:
 
     field: float = 0.0  # T along z; 0: field_map, or what the model learned
     material: float = 0.02  # radiation lengths of a module
-    mass: float = 0.13957  # GeV, for scattering
+    mass: float = 0.13957  # GeV, for scattering and energy loss
     resolution_scale: float = 1.0  # in units of pitch / sqrt(12)
     max_hit_chi2: float = 0.0  # of an outlier; 0: none
     field_map: Any = None  # [n_r, n_z, 2] T: along the radius, along z
     max_r: float = 0.0  # mm: the map has r from 0 to max_r
     max_z: float = 0.0  # mm: and z from -max_z to max_z
+    energy_loss: float = 0.036  # GeV per radiation length; 0: none
 
     def _filled(self) -> tuple[ctypes.Structure, Any]:
         """The options struct, and the map that it points to."""
@@ -130,5 +131,30 @@ def select_tracks(
             "etx_tracks_select",
             _handle.pointer("tracks", tracks),
             *(None if mask is None else address(mask) for mask in masks),
+        )
+    )
+
+
+def resolve_tracks(
+    tracks: Tracks,
+    parameters: TrackParameters,
+    max_shared: int = 0,
+    min_hits: int = 4,
+) -> Tracks:
+    """Of tracks that share hits the better ones, by parameters of fit_tracks.
+
+    A track loses the hits of better ones when it has more than max_shared of
+    them, and goes when fewer than min_hits are left."""
+    rows = np.zeros(len(tracks), _declarations.etx_track_parameters)
+    for name in ("chi2", "n_degrees", "n_holes"):
+        rows[name] = getattr(parameters, name)
+    return Tracks(
+        _handle.make(
+            "tracks",
+            "etx_tracks_resolve",
+            _handle.pointer("tracks", tracks),
+            address(rows),
+            max_shared,
+            min_hits,
         )
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 import os
-import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
 
@@ -39,6 +38,25 @@ class Tracks(_handle.Immutable):
         )
 
     @classmethod
+    def from_lists(cls, n_hits: int, offsets: Any, hits: Any) -> Tracks:
+        """Track t has the rows hits[offsets[t] : offsets[t + 1]] of an event of
+        n_hits; tracks may share hits."""
+        begin = array("offsets", offsets, np.int64, -1)
+        if not len(begin):
+            raise ValueError("offsets is empty: n tracks have n + 1")
+        rows = array("hits", hits, np.int32, int(begin[-1]))
+        return cls(
+            _handle.make(
+                "tracks",
+                "etx_tracks_from_lists",
+                n_hits,
+                len(begin) - 1,
+                address(begin),
+                address(rows),
+            )
+        )
+
+    @classmethod
     def from_csv(cls, path: str | os.PathLike[str], event: Event) -> Tracks:
         """Read hit_id,track_id[...]; track_id 0 = none.
 
@@ -54,7 +72,8 @@ class Tracks(_handle.Immutable):
         )
 
     def write_csv(self, path: str | os.PathLike[str], event: Event) -> None:
-        """Write hit_id,track_id; a path that ends in .gz is compressed."""
+        """Write hit_id,track_id, a row for each track of a hit; a path that
+        ends in .gz is compressed."""
         _library.call(
             "etx_tracks_write_csv",
             self._pointer,
@@ -85,11 +104,13 @@ class Tracks(_handle.Immutable):
     def labels(self) -> NDArray[np.int32]:
         """[n_hits] int32, a new array: the track of each hit, -1 = none.
 
-        For a hit of several tracks, the last one.
+        For a hit of several tracks, the first one.
         """
-        found = np.full(self.n_hits, -1, np.int32)
+        none = np.iinfo(np.int32).max
+        found = np.full(self.n_hits, none, np.int32)
         number = np.arange(len(self), dtype=np.int32)
-        found[self.hits] = np.repeat(number, np.diff(self.offsets))
+        np.minimum.at(found, self.hits, np.repeat(number, np.diff(self.offsets)))
+        found[found == none] = -1
         return found
 
     @overload
@@ -134,11 +155,8 @@ class Tracks(_handle.Immutable):
         return pandas.DataFrame(columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        labels = self.labels
-        again = Tracks.from_labels(labels)
-        if not np.array_equal(again.hits, self.hits):
-            raise pickle.PicklingError("tracks that share hits have no labels")
-        return Tracks.from_labels, (labels,)
+        lists = (np.array(self.offsets), np.array(self.hits))
+        return Tracks.from_lists, (self.n_hits, *lists)
 
     def _repr_html_(self) -> str:
         lengths = np.diff(self.offsets)

@@ -68,7 +68,11 @@ def _table_of(event: Event, tracks: Any) -> Table:
         raise ValueError(
             f"tracks of {tracks.n_hits} hits, the event has {event.n_hits}"
         )
-    return {"hit_id": event.hit_id, "track_id": tracks.labels + 1}
+    number = 1 + np.arange(len(tracks))
+    return {
+        "hit_id": event.hit_id[tracks.hits],
+        "track_id": np.repeat(number, np.diff(tracks.offsets)),
+    }
 
 
 def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:

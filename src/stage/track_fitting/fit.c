@@ -23,6 +23,7 @@
 /* Scattering depends on the momentum, which these steps find well enough; with
  * weights that do not change the steps after them converge fast. */
 #define WEIGHT_STEPS 4
+#define STRAIGHTER   0.95 /* a path that turns before it comes to its hits */
 #define CONVERGED    1e-2 /* chi2 of a step: a tenth of a standard deviation */
 #define BLOCK        32   /* tracks of one task */
 
@@ -101,14 +102,20 @@ static void remove_hit(struct fitted_hits *hits, int at)
 static bool find_parameters(
     struct worker *worker, double parameters[ETX_N_PATH], const struct fit *fit)
 {
+    int n_solved = 0;
+
     for (int k = 0; k < MAX_STEPS; k++) {
-        const bool is_new = k < WEIGHT_STEPS;
+        const bool is_new = n_solved < WEIGHT_STEPS;
 
         if (!etx_measurements_compare(&worker->equations,
                 worker->hits.measurement, worker->hits.n, parameters,
-                fit->field, fit->options, is_new) ||
-            !etx_least_squares_solve(&worker->equations, is_new))
+                fit->field, fit->options, is_new)) {
+            parameters[ETX_PATH_Q_OVER_PT] *= STRAIGHTER;
+            continue;
+        }
+        if (!etx_least_squares_solve(&worker->equations, is_new))
             return false;
+        n_solved++;
         for (int p = 0; p < ETX_N_PATH; p++)
             parameters[p] += worker->equations.step[p];
         if (worker->equations.step_chi2 < CONVERGED)
@@ -117,17 +124,18 @@ static bool find_parameters(
     return false;
 }
 
-/* From the first hit, the last and one between; from the inner half of them,
- * and so on, for a track that turns too far. */
-static bool begin_parameters(double parameters[ETX_N_PATH],
-    const struct fitted_hits *hits, const struct fit *fit)
+/* Fit from the helix through the first hit, the last and one between; from that
+ * of the inner half of them, and so on, for a track that turns too far. */
+static bool fit_hits(
+    struct worker *worker, double parameters[ETX_N_PATH], const struct fit *fit)
 {
     const float *position = fit->event->position;
+    const int32_t *hit = worker->hits.hit;
 
-    for (int last = hits->n - 1; last >= 2; last /= 2)
-        if (etx_path_through(parameters, fit->field,
-                position + 3 * hits->hit[0], position + 3 * hits->hit[last / 2],
-                position + 3 * hits->hit[last]))
+    for (int last = worker->hits.n - 1; last >= 2; last /= 2)
+        if (etx_path_through(parameters, fit->field, position + 3 * hit[0],
+                position + 3 * hit[last / 2], position + 3 * hit[last]) &&
+            find_parameters(worker, parameters, fit))
             return true;
     return false;
 }
@@ -227,8 +235,7 @@ static void fit_track(const struct fit *fit, struct worker *worker,
     if (n < MIN_HITS || n > ETX_FIT_MAX_HITS)
         return;
     collect_hits(&worker->hits, fit, track);
-    if (!begin_parameters(parameters, &worker->hits, fit) ||
-        !find_parameters(worker, parameters, fit))
+    if (!fit_hits(worker, parameters, fit))
         return;
     if (fit->options->max_hit_chi2 > 0.0f)
         while (remove_outlier(worker, spare, parameters, fit))

@@ -18,6 +18,7 @@ struct crossing {
     double incidence;            /* direction . normal */
     double kink[ETX_N_LOCAL][3]; /* mm per mm: one standard deviation */
     double length;               /* mm from the start of the path, in space */
+    double slower;               /* momentum before the module over behind it */
 };
 
 static double dot(const double a[3], const double b[3])
@@ -49,6 +50,16 @@ static double scattering_angle(double momentum, double mass, double x)
     return 0.0136 / (velocity * momentum) * sqrt(x) * (1.0 + 0.038 * log(x));
 }
 
+/* Momentum before a loss of energy over that behind it. A particle keeps half
+ * of its kinetic energy at least: a step of the fit may guess too little. */
+static double slow_down(double momentum, double mass, double loss)
+{
+    const double before = sqrt(momentum * momentum + mass * mass);
+    const double behind = before - fmin(loss, 0.5 * (before - mass));
+
+    return momentum / sqrt(behind * behind - mass * mass);
+}
+
 static void cross(struct crossing *out, const struct etx_path_point *point,
     const double normal[3], const etx_fit_options *options)
 {
@@ -62,12 +73,15 @@ static void cross(struct crossing *out, const struct etx_path_point *point,
         out->direction[k] = point->direction[k] / norm;
     out->incidence = dot(out->direction, normal);
     out->length = point->length * norm;
+    const double mass = (double)options->mass;
     const double x = fmax((double)options->material, MIN_MATERIAL) /
                      fmax(fabs(out->incidence), MIN_INCIDENCE);
+    const bool has_material = options->material > 0.0f;
     const double angle =
-        options->material > 0.0f
-            ? scattering_angle(pt * norm, (double)options->mass, x)
-            : 0.0;
+        has_material ? scattering_angle(pt * norm, mass, x) : 0.0;
+    out->slower = has_material ? slow_down(pt * norm, mass,
+                                     x * (double)options->energy_loss)
+                               : 1.0;
     /* Across the path: in the transverse plane, and towards the axis. */
     const double sideward[3] = {-sine, cosine, 0.0};
     const double upward[3] = {
@@ -167,6 +181,7 @@ bool etx_measurements_compare(struct etx_least_squares *out,
             return false;
         cross(&crossing[i], &point, measurement[i].normal, options);
         fill_rows(out, i, &measurement[i], &crossing[i], &point);
+        point.q_over_pt *= crossing[i].slower;
     }
     if (has_covariance)
         fill_covariance(out, measurement, crossing, n);

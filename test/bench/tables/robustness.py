@@ -1,19 +1,21 @@
 """robustness -- shipped models on events of worse detectors and other beams.
 
     python -m tables.robustness --events DIR [--count 20] [--model FILE ...]
-        [--set NAME=DIR ...] [--only NAME ...]
+        [--only NAME ...] [--simulate DIR [--set medium] [--seed 2000]]
 
-Each line changes the events of DIR: random hits are missing, all hits of random
-modules, every module is moved by normal random numbers along x, y and z, or
-the cells are unknown. A line of --set has other events, of another beam or
-field. Nothing is trained again and no cut moved. Missing hits do not count
-for the hits that a particle must have.
+The first lines change the events of DIR: random hits are missing, all hits of
+random modules, every module is moved by normal random numbers along x, y and z,
+or the cells are unknown. With --simulate more lines follow, of events that are
+simulated like those but in another field or of another beam, below its DIR,
+where they are not there yet (needs pyacts). Nothing is trained again and no cut
+moved. Missing hits do not count for the hits that a particle must have.
 
 SPDX-License-Identifier: Apache-2.0
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import exatrkx
+from exatrkx import simulate
 
 from .events import event_options, read_events
 from .losses import MODELS, NAMES
@@ -99,11 +102,35 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def changed(
-    events: Sequence[exatrkx.Event], change: Change, seed: int
-) -> list[exatrkx.Event]:
+# What makes the same events otherwise, for exatrkx.simulate.
+SIMULATED: dict[str, tuple[str, ...]] = {
+    "field 1.9 T": ("--tesla", "1.9"),
+    "field 1.6 T": ("--tesla", "1.6"),
+    "collisions at 4, -3, 0 mm": ("--beam-offset", "4", "-3", "0"),
+    "collisions at 0, 0, 100 mm": ("--beam-offset", "0", "0", "100"),
+    "TrackML's beam spot": ("--beam-spot", "trackml"),
+    "collisions within 300 mm": ("--beam-spot", "flat"),
+    "touching clusters merged": ("--merge",),
+    "twice the collisions": ("--pileup",),
+}
+
+
+def simulated(name: str, options: argparse.Namespace) -> list[exatrkx.Event]:
+    """The events of a line, made where they are not there."""
+    change = list(SIMULATED[name])
+    size = ["--set", options.set]
+    if change == ["--pileup"]:
+        change, size = [*change, str(2 * simulate.SETS[options.set])], []
+    folder = options.simulate / "_".join(change).replace("--", "")
+    if not folder.exists():
+        source = ["--seed", str(options.seed), "--events", str(options.count)]
+        simulate.main(["--out", str(folder), *size, *source, *change])
+    return read_events(folder, options.count)
+
+
+def changed(events: Sequence[exatrkx.Event], change: Change) -> list[exatrkx.Event]:
     """The events of a line; the random numbers of all lines start equal."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     return [change(event, rng) for event in events]
 
 
@@ -128,9 +155,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = event_options("robustness", count=20)
     add = parser.add_argument
     add("--model", type=Path, action="append", metavar="FILE")
-    add("--set", action="append", default=[], metavar="NAME=DIR")
-    add("--only", choices=CHANGES, action="append", help="these lines")
-    add("--seed", type=int, default=1, metavar="S", help="of the changes")
+    names = [*CHANGES, *SIMULATED]
+    add("--only", choices=names, action="append", help="these lines")
+    text = "folder of simulated events"
+    add("--simulate", type=Path, metavar="DIR", help=text)
+    add("--set", choices=simulate.SETS, default="medium", help="size of them")
+    add("--seed", type=int, default=2000, metavar="S", help="of them")
     options = parser.parse_args(arguments)
     context = exatrkx.Context(options.threads)
     paths = options.model or [MODELS / f"{name}.safetensors" for name in NAMES]
@@ -144,10 +174,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append([name, path.stem, *cells_of(rates)])
             print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
 
-    for name in options.only or CHANGES:
-        add_rows(name, changed(nominal, CHANGES[name], options.seed))
-    for name, folder in (one.split("=", 1) for one in options.set):
-        add_rows(name, read_events(Path(folder), options.count))
+    chosen = options.only or names[: None if options.simulate else len(CHANGES)]
+    for name in chosen:
+        if name in CHANGES:
+            add_rows(name, changed(nominal, CHANGES[name]))
+        else:
+            add_rows(name, simulated(name, options))
     head = [f"efficiency, pT > {min_pt} GeV" for min_pt in MIN_PT]
     head = ["events", "model", *head, "purity", "fake rate", "TrackML score"]
     print(table(head, rows), end="")

@@ -42,7 +42,8 @@ typedef struct etx_fit_options {
                            * the field that the model's completion learned */
     float material;       /* radiation lengths of a module at normal incidence;
                            * default 0.02, 0: no scattering */
-    float mass;           /* GeV, for scattering; default 0.13957, a pion */
+    float mass; /* GeV, for scattering and energy loss; default 0.13957, a pion
+                 */
     float resolution_scale; /* of a coordinate, in units of its module's pitch
                              * over sqrt(12); default 1 */
     float max_hit_chi2;     /* a hit whose removal lowers chi2 by more is an
@@ -55,6 +56,9 @@ typedef struct etx_fit_options {
     int32_t n_z;            /* points along z, at least 2 */
     float max_r;            /* mm, positive where there is a map */
     float max_z;            /* mm, positive where there is a map */
+    float energy_loss; /* GeV per radiation length of material; default 0.036,
+                        * minimum ionisation in silicon; 0: none */
+    int32_t reserved;  /* 0 */
 } etx_fit_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;
@@ -85,6 +89,17 @@ ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,
  * order; one that loses all hits stays, empty. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_select(etx_tracks **out,
     const etx_tracks *tracks, const uint8_t *keep, const uint8_t *drop);
+
+/* Ambiguity resolution: of tracks that share hits the better ones, by their fit
+ * parameters [number of tracks]. Best first, a track keeps its hits while at
+ * most max_shared of them are hits of better tracks; otherwise it loses these,
+ * and goes when fewer than min_hits (at least 1) are left. Better is the track
+ * with more hits less holes, of equals that with less chi2 per degree of
+ * freedom, then the earlier; tracks not fitted are last. Tracks keep their
+ * order. ETX_ERR_ARGUMENT also for a chi2 that is negative or not finite. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_resolve(etx_tracks **out,
+    const etx_tracks *tracks, const etx_track_parameters *parameters,
+    int32_t max_shared, int32_t min_hits);
 
 #ifdef __cplusplus
 }
