@@ -127,7 +127,6 @@ class TestWheel(unittest.TestCase):
         for wanted in (
             "exatrkx/lib/libexatrkx.so.0",
             "exatrkx/models/accurate.safetensors",
-            "exatrkx/models/counts.safetensors",
             "exatrkx/models/default.safetensors",
             "exatrkx/data/detectors.csv.gz",
             "exatrkx/data/event000000001-hits.csv.gz",

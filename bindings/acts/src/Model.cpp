@@ -74,10 +74,20 @@ bool Model::isGiven(const std::string &cellColumn) const
     return column(cellColumn) || (column(size) && !m_pitches.empty());
 }
 
+bool Model::hasCells() const
+{
+    return std::any_of(cellColumns.begin(), cellColumns.end(),
+        [&](const char *name) { return isGiven(name); });
+}
+
 /// setCells fills columns that are not configured with zeros, so none of them
-/// may be among the features of a stage.
+/// may be among the features of a stage. Where all are absent, so are the cells
+/// of the event.
 void Model::checkCellColumns() const
 {
+    if (!hasCells())
+        return;
+
     const std::string_view config = m_model.describe();
 
     for (const std::string name : cellColumns)
@@ -195,18 +205,18 @@ void Model::setExtents(std::vector<float> &cells, const float *features,
 void Model::setCells(etx::Event &event, const float *features, std::size_t n,
     const std::vector<float> &position) const
 {
+    if (!hasCells())
+        return;
+
     std::vector<float> cells(n * cellColumns.size());
-    bool hasAny = false;
 
     for (std::size_t k = 0; k < cellColumns.size(); k++) {
         const auto from = column(cellColumns[k]);
-        hasAny = hasAny || isGiven(cellColumns[k]);
         for (std::size_t i = 0; from && i < n; i++)
             cells[i * cellColumns.size() + k] = value(features, i, *from);
     }
     setExtents(cells, features, n, position);
-    if (hasAny)
-        event.set_cell_features(cells);
+    event.set_cell_features(cells);
 }
 
 /// Where the columns have the clusters' coordinates.

@@ -82,6 +82,7 @@ class Model
     void setClusters(
         etx::Event &event, const float *features, std::size_t n) const;
     bool isGiven(const std::string &cellColumn) const;
+    bool hasCells() const;
     void checkCellColumns() const;
     void checkStages() const;
 

@@ -12,7 +12,6 @@ import csv
 import gzip
 import math
 import sys
-from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, sys.argv[2])
@@ -21,7 +20,7 @@ import acts
 import acts.gnn
 import exatrkx_acts
 
-COLUMNS = [("r", 1000.0), ("phi", 3.14159274), ("z", 1000.0), ("cell_count", 1.0)]
+COLUMNS = [("r", 1000.0), ("phi", 3.14159274), ("z", 1000.0)]
 
 
 def rows(path):
@@ -30,12 +29,11 @@ def rows(path):
 
 
 def node_features(prefix):
-    """[n_hits * 4], as TrackFindingAlgorithmGnn fills them."""
-    cells = Counter(row["hit_id"] for row in rows(f"{prefix}-cells.csv.gz"))
+    """[n_hits * 3], as TrackFindingAlgorithmGnn fills them."""
     features = []
     for hit in rows(f"{prefix}-hits.csv.gz"):
         x, y, z = (float(hit[name]) for name in "xyz")
-        values = (math.hypot(x, y), math.atan2(y, x), z, cells[hit["hit_id"]])
+        values = (math.hypot(x, y), math.atan2(y, x), z)
         features += [v / scale for v, (_, scale) in zip(values, COLUMNS)]
     return features
 
@@ -68,7 +66,7 @@ def run(pipeline, features):
 
 
 def main(examples):
-    model = examples / "models" / "counts.safetensors"
+    model = examples / "models" / "default.safetensors"
     stages = exatrkx_acts.Stages(str(model), COLUMNS)
     assert isinstance(stages.graphConstruction, acts.gnn.GraphConstructionBase)
     assert isinstance(stages.trackBuilding, acts.gnn.TrackBuildingBase)

@@ -22,6 +22,8 @@ using GnnPipeline = Acts::ExaTrkXPipeline;
 #include <cfenv>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -46,15 +48,16 @@ void must(etx_status status)
         throw std::runtime_error(etx_last_error());
 }
 
-/// A shipped event and what the library itself finds in it, from positions and
-/// cells alone: the stages get no modules, so they complete no tracks.
+/// A shipped event and what the library itself finds in it: the stages get no
+/// modules, so they complete no tracks.
 struct Reference {
-    std::vector<float> cartesian; ///< x, y, z, cell_count [n, 4]
-    std::vector<float> polar;     ///< r, phi, z, cell_count, scaled [n, 4]
+    std::vector<float> cartesian; ///< x, y, z [n, 3]
+    std::vector<float> polar;     ///< r, phi, z, scaled [n, 3]
     /// x, y, z, cell_count, size_u, size_v [n, 6]
     std::vector<float> sized;
     std::size_t n = 0;
-    Tracks tracks;
+    Tracks tracks;      ///< from positions
+    Tracks sizedTracks; ///< from positions and cells
 };
 
 /// Of the TrackML detector: pixels, short strips, long ones in barrel and
@@ -63,7 +66,7 @@ const std::vector<exatrkx::Pitch> pitches = {{200, 4000, 0.05F, 0.05625F},
     {720, 4000, 0.08F, 1.2F}, {1100, 1150, 0.12F, 10.8F},
     {1100, 4000, 0.12F, 10.4F}};
 
-constexpr float polarScale[] = {1000.0F, 3.14159274F, 1000.0F, 1.0F};
+constexpr float polarScale[] = {1000.0F, 3.14159274F, 1000.0F};
 
 void fillFeatures(Reference &out, const etx_event *event)
 {
@@ -72,26 +75,27 @@ void fillFeatures(Reference &out, const etx_event *event)
 
     for (std::size_t i = 0; i < out.n; i++) {
         const float *p = x + 3 * i;
-        const float count = cells[9 * i];
         const float r = std::hypot(p[0], p[1]);
         const bool isLong = r > 720;
         const bool isEndcap = std::abs(p[2]) > 1150;
         const exatrkx::Pitch &pitch = pitches[isLong ? 2 + isEndcap : r > 200];
 
-        out.cartesian.insert(out.cartesian.end(), {p[0], p[1], p[2], count});
+        out.cartesian.insert(out.cartesian.end(), {p[0], p[1], p[2]});
         out.sized.insert(out.sized.end(),
-            {p[0], p[1], p[2], count, std::round(cells[9 * i + 4] / pitch.u),
+            {p[0], p[1], p[2], cells[9 * i],
+                std::round(cells[9 * i + 4] / pitch.u),
                 std::round(cells[9 * i + 5] / pitch.v)});
         out.polar.insert(
             out.polar.end(), {std::hypot(p[0], p[1]) / polarScale[0],
                                  std::atan2(p[1], p[0]) / polarScale[1],
-                                 p[2] / polarScale[2], count});
+                                 p[2] / polarScale[2]});
     }
 }
 
-void fillTracks(
-    Reference &out, const etx_event *event, const std::string &modelPath)
+Tracks find(
+    const etx_event *event, const std::string &modelPath, bool withCells)
 {
+    Tracks out;
     etx_model *model = nullptr;
     etx_context *context = nullptr;
     etx_tracks *tracks = nullptr;
@@ -101,16 +105,18 @@ void fillTracks(
     must(etx_context_create(&context, nullptr));
     must(etx_event_create(&bare, etx_event_n_hits(event),
         etx_event_hit_ids(event), etx_event_positions(event)));
-    must(etx_event_set_cell_features(bare, etx_event_cell_features(event)));
+    if (withCells)
+        must(etx_event_set_cell_features(bare, etx_event_cell_features(event)));
     must(etx_find_tracks(&tracks, context, model, bare));
     const std::int64_t *offset = etx_tracks_offsets(tracks);
     for (std::int64_t t = 0; t < etx_tracks_count(tracks); t++)
-        out.tracks.emplace_back(etx_tracks_hits(tracks) + offset[t],
+        out.emplace_back(etx_tracks_hits(tracks) + offset[t],
             etx_tracks_hits(tracks) + offset[t + 1]);
     etx_tracks_free(tracks);
     etx_event_free(bare);
     etx_context_free(context);
     etx_model_free(model);
+    return out;
 }
 
 Reference read(const std::string &examples, const std::string &modelPath)
@@ -125,7 +131,8 @@ Reference read(const std::string &examples, const std::string &modelPath)
         &event, (data + "event000000001").c_str(), detector));
     out.n = static_cast<std::size_t>(etx_event_n_hits(event));
     fillFeatures(out, event);
-    fillTracks(out, event, modelPath);
+    out.tracks = find(event, modelPath, false);
+    out.sizedTracks = find(event, modelPath, true);
     etx_event_free(event);
     etx_detector_free(detector);
     return out;
@@ -191,8 +198,7 @@ void testContexts(const exatrkx::Config &config, const Reference &event)
 void testPolar(const std::string &model, const Reference &event)
 {
     const auto pipeline = pipelineOf({model,
-        {{"r", polarScale[0]}, {"phi", polarScale[1]}, {"z", polarScale[2]},
-            {"cell_count", polarScale[3]}},
+        {{"r", polarScale[0]}, {"phi", polarScale[1]}, {"z", polarScale[2]}},
         std::nullopt});
     const Tracks found = run(pipeline, event.polar, event.n);
     const std::set<std::vector<int>> all(found.begin(), found.end());
@@ -218,10 +224,8 @@ std::string mistake(const exatrkx::Config &config)
 
 /// Sizes in cells and pitches stand for the extents of the default model, and
 /// columns of clusters are positions.
-void testSizes(const std::string &examples)
+void testSizes(const std::string &model, const Reference &event)
 {
-    const std::string model = examples + "/models/default.safetensors";
-    const Reference event = read(examples, model);
     exatrkx::Config config{model,
         {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}, {"size_u", 1},
             {"size_v", 1}},
@@ -230,7 +234,7 @@ void testSizes(const std::string &examples)
     expect(mistake(config).find("column lx ") != std::string::npos,
         "sizes without pitches: an error that names the extent");
     config.pitches = pitches;
-    expect(run(pipelineOf(config), event.sized, event.n) == event.tracks,
+    expect(run(pipelineOf(config), event.sized, event.n) == event.sizedTracks,
         "sizes and pitches: what etx_find_tracks finds with the extents");
     config.columns.push_back({"cluster_x_1", 1});
     expect(
@@ -238,7 +242,22 @@ void testSizes(const std::string &examples)
         "a part of a cluster's position: an error that names the columns");
 }
 
-void testMistakes(const std::string &model, const std::string &wide)
+/// The same model, but for its promise to do without cells.
+std::string withCellsRequired(const std::string &model)
+{
+    const std::string path = "cells-required.safetensors";
+    const std::string optional = "optional";
+    std::ifstream in(model, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(in), {});
+
+    for (auto at = bytes.find(optional); at != std::string::npos;
+         at = bytes.find(optional))
+        bytes.replace(at, optional.size(), "required");
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+void testMistakes(const std::string &model)
 {
     const std::vector<exatrkx::Column> bare = {
         {"r", 1000}, {"phi", 1}, {"z", 1000}};
@@ -247,17 +266,19 @@ void testMistakes(const std::string &model, const std::string &wide)
     std::vector<exatrkx::Column> sizes = counts;
     sizes.insert(sizes.end(), {{"lx", 1}, {"ly", 1}});
 
-    std::string text = mistake({model, bare, std::nullopt});
+    const std::string strict = withCellsRequired(model);
+    std::string text = mistake({strict, bare, std::nullopt});
+    std::remove(strict.c_str());
     expect(text.find("log_cell_count") != std::string::npos &&
                text.find("phi (scale 1)") != std::string::npos,
         "a feature that is missing: an error that names both sides");
-    text = mistake({wide, counts, std::nullopt});
+    text = mistake({model, counts, std::nullopt});
     expect(text.find("column lx ") != std::string::npos &&
                text.find("cell_count (scale 1)") != std::string::npos,
         "some cell columns of those needed: an error that names the first");
-    expect(mistake({model, counts, std::nullopt}).empty() &&
-               mistake({wide, sizes, std::nullopt}).empty(),
-        "the cell columns that are needed: none");
+    expect(mistake({model, bare, std::nullopt}).empty() &&
+               mistake({model, sizes, std::nullopt}).empty(),
+        "no cell columns, or all that are needed: none");
     text = mistake({model + ".not", {}, std::nullopt});
     expect(text.find(".not") != std::string::npos, "no such file: its name");
 }
@@ -271,10 +292,10 @@ int main(int argc, char **argv)
         return 2;
     }
     const std::string examples = argv[1];
-    const std::string model = examples + "/models/counts.safetensors";
+    const std::string model = examples + "/models/default.safetensors";
     const Reference event = read(examples, model);
     const exatrkx::Config config{
-        model, {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}}, std::nullopt};
+        model, {{"x", 1}, {"y", 1}, {"z", 1}}, std::nullopt};
     const auto pipeline = pipelineOf(config);
 
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
@@ -282,12 +303,12 @@ int main(int argc, char **argv)
     expect(run(pipeline, event.cartesian, event.n) == event.tracks,
         "the pipeline finds what etx_find_tracks finds");
     expect(run(pipeline, {}, 0).empty(), "no hits: no tracks");
-    expect(run(pipeline, {30, 0, 0, 1, -900, 0, 2000, 1}, 2).empty(),
+    expect(run(pipeline, {30, 0, 0, -900, 0, 2000}, 2).empty(),
         "no edges: no tracks");
     testPolar(model, event);
     testContexts(config, event);
-    testMistakes(model, examples + "/models/default.safetensors");
-    testSizes(examples);
+    testMistakes(model);
+    testSizes(model, event);
     testThreads(pipeline, event);
     return failures == 0 ? 0 : 1;
 }

@@ -1,8 +1,7 @@
 // exatrkx/acts.hpp -- the stages of a model as stages of ACTS's GNN pipeline.
 //
-//   exatrkx::Stages stages({.model = "counts.safetensors",
-//       .columns = {{"r", 1000}, {"phi", 3.14159274F}, {"z", 1000},
-//           {"cell_count", 1}}});
+//   exatrkx::Stages stages({.model = "default.safetensors",
+//       .columns = {{"r", 1000}, {"phi", 3.14159274F}, {"z", 1000}}});
 //   ActsPlugins::GnnPipeline pipeline(stages.graphConstruction(),
 //       stages.edgeClassifiers(), stages.trackBuilding(), std::move(logger));
 //
