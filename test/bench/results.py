@@ -68,12 +68,61 @@ def study(
 RESULTS = "docs/results.md"
 STUDIES = "test/bench/tables/README.md"
 
+
+def training(name: str, arguments: str = "", sets: str = "medium") -> Table:
+    """Small trainings: a module of test/bench/tables, on train-* and valid-*."""
+    data, validation = f"train-{sets}", f"valid-{sets}"
+    folders = f"--data $EVENTS/{data} --validation $EVENTS/{validation}"
+    code = (*TRAINING, "test/bench/tables/training.py")
+    return study(
+        STUDIES, name, f"{folders} {arguments}", (data, validation), code, (DEFAULT,)
+    )
+
+
 TABLES: dict[str, Table] = {
+    "physics": study(
+        RESULTS,
+        "physics",
+        "--set medium=$EVENTS/test-medium --set full=$EVENTS/test-full",
+        ["test-medium", "test-full"],
+    ),
     "losses": study(RESULTS, "losses", "--events $EVENTS/test-full", ["test-full"]),
+    "seeds": study(
+        RESULTS,
+        "seeds",
+        "--set medium=$EVENTS/valid-medium,$EVENTS/test-medium "
+        "--set full=$EVENTS/valid-full,$EVENTS/test-full",
+        ["valid-medium", "test-medium", "valid-full", "test-full"],
+    ),
+    "smaller": study(
+        RESULTS,
+        "smaller",
+        "--events $EVENTS/test-medium",
+        ["test-medium"],
+        models=(DEFAULT,),
+    ),
+    "sectors": Table(
+        "docs/graph_parallel.md",
+        "build/test/sectors examples/models/default.safetensors "
+        "examples/data/detectors.csv.gz "
+        "$EVENTS/test-full/event000000000 $EVENTS/test-full/event000000001",
+        (DEFAULT,),
+        ("test-full",),
+        (*PIPELINE, "test/bench/sectors.c"),
+    ),
     "labels": study(STUDIES, "labels", "--events $EVENTS/test-full", ["test-full"]),
     "noise": study(STUDIES, "noise", "--events $EVENTS/test-medium", ["test-medium"]),
     "noise-full": study(
         STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
+    ),
+    "lorentz": training("lorentz"),
+    "batch": training("batch"),
+    "switches": Table(
+        "test/bench/README.md",
+        "python3 test/bench/training.py ranks build/switches --steps 12",
+        (DEFAULT,),
+        ("examples/data",),
+        (*TRAINING, "src/dist", "test/bench/training.py"),
     ),
 }
 

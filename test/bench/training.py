@@ -4,8 +4,8 @@
         [--validation DIR] [--seeds N]
     python3 test/bench/training.py ranks OUT [--steps N] [--ranks N]
 
-TABLE is `stability` (layer norm, learning rate, weight decay), `memory` (how
-latents are stored) or `momentum` (with and without a head for the momentum).
+TABLE is `memory` (how latents are stored) or `momentum` (with and without a head
+for the momentum).
 Everything else is equal and the gradient is not clipped. Trains with
 build/examples/etx-train on the shipped event of 10 570 hits and validates on
 a small one, unless folders of other events are given; configs and logs
@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import itertools
 import json
 import math
 import os
@@ -75,21 +74,6 @@ def base_config(steps: int, seed: int) -> Config:
         "loss": {},
         "memory": {},
     }
-
-
-def stability() -> Variants:
-    """Norm, learning rate and decay."""
-    for norm, rate, decay in itertools.product(
-        ("layer", "none"), (0.002, 0.02, 0.1), (0.0, 0.01, 0.1)
-    ):
-        yield (
-            f"norm {norm}, rate {rate}, decay {decay}",
-            {
-                "model": {"options": {"norm": norm}},
-                "schedule": {"learning_rate": rate},
-                "optimiser": {"weight_decay": decay},
-            },
-        )
 
 
 def memory() -> Variants:
@@ -145,7 +129,7 @@ RANKS_BASE: Config = {
     "optimiser": {"gradient_clip": 0.0},
     "sampling": {"edges": 1000, "graphs": 8},
 }
-TABLES = {"stability": stability, "memory": memory, "momentum": momentum}
+TABLES = {"memory": memory, "momentum": momentum}
 TABLES["ranks"] = ranks
 
 

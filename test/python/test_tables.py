@@ -21,6 +21,7 @@ from tables import (
     embedded,
     hough,
     noise,
+    oneshot,
     order,
     physics,
     reflections,
@@ -207,6 +208,31 @@ class Trainings(LibraryCase):
         self.assertEqual(spikes.jumps(calm), 0)
         self.assertEqual(spikes.jumps([*calm, 2.5, 1.0, math.inf, 1.9]), 2)
         self.assertEqual(spikes.jumps([1.0, 9.0, 1.0]), 0)
+
+    def test_one_network_to_tracks(self) -> None:
+        """A line for each network and way to group."""
+        few = ["--steps", "16", "--edges", "500", "--seeds", "1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        rows = printed(
+            oneshot.main, *few, "--data", str(DATA), "--validation", str(DATA)
+        )
+        self.assertEqual(len(rows), 2 + 4)
+        for row in rows[2:]:
+            self.assertGreater(float(row[2]), 0.3)
+
+    def test_dbscan(self) -> None:
+        """A hit between two groups joins the nearest core and links no cores."""
+        x = np.array([-0.3, -0.2, -0.1, 0.0, 0.45, 0.93, 1.03, 1.13, 1.23])
+        pairs = np.array(
+            [(i, j) for i in range(9) for j in range(i) if abs(x[i] - x[j]) <= 0.5]
+        ).T
+        distance = np.abs(x[pairs[0]] - x[pairs[1]])
+        both = oneshot.components(pairs, distance, 9)
+        self.assertEqual(len(set(zip(*both))), 6 + 6 + 2)
+        src, dst = oneshot.dbscan(pairs, distance, 9)
+        of_middle = {frozenset(pair) - {4} for pair in zip(src, dst) if 4 in pair}
+        self.assertEqual(len(src), 6 + 6 + 1)
+        self.assertEqual(of_middle, {frozenset({3})})
 
     def test_principal_axes(self) -> None:
         """They keep the directions in which the points spread."""

@@ -21,7 +21,7 @@ VARIANTS: Variants = {
     for name in ("drawn", "epochs", "buckets")
 }
 
-main = main_of("order", VARIANTS, events=24, steps=120, edges=0, seeds=3)
+main = main_of("order", VARIANTS, events=16, steps=120, edges=0, seeds=3)
 
 if __name__ == "__main__":
     sys.exit(main())
