@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _handle, _html, _interrupt, _library
+from . import _acorn_csv, _handle, _html, _interrupt, _library
 from ._arrays import address, array, optional
 from ._context import Context
 from ._declarations import etx_particle
@@ -187,6 +187,18 @@ class Event(_handle.Immutable):
             for path in (hits, cells, truth, particles)
         ]
         return cls._read("etx_event_read_trackml_files", *files, geometry)
+
+    @classmethod
+    def from_acorn(cls, prefix: Path) -> Event:
+        """Read PREFIX-truth.csv[.gz] and PREFIX-particles.csv[.gz] as acorn
+        makes them of ITk dumps: space points, their clusters, modules, truth.
+
+        Volumes are acorn's regions. ValueError, FileNotFoundError.
+        """
+        name = os.fspath(prefix)
+        event = cls.from_arrays(**_acorn_csv.read(name))
+        event.name = os.path.basename(name)
+        return event
 
     @classmethod
     def example(cls) -> Event:

@@ -21,7 +21,7 @@ Table = dict[str, np.ndarray]
 KINDS = ("hits", "cells", "particles", "truth")
 INTEGER_COLUMNS = frozenset(
     "hit_id volume_id layer_id module_id particle_id particle_type q nhits "
-    "ch0 ch1".split()
+    "ch0 ch1 region layer_disk eta_module phi_module".split()
 )
 
 
