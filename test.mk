@@ -51,6 +51,7 @@ FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
 TRAINING_MEMORY := $(BUILD)/test/training-memory
+MESSAGES := $(BUILD)/test/messages
 SOAK := $(BUILD)/test/soak
 # One graph on several ranks: a test for mpirun and two benchmarks.
 PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
@@ -104,7 +105,8 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 	$(call link,$(LDLIBS_LIB) $(LDLIBS_CHECK))
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o
 $(TRAINING_MEMORY): $(BUILD)/obj/test/bench/training_memory.o
-$(NETWORK_STEPS) $(TRAINING_MEMORY): $(STATIC)
+$(MESSAGES): $(BUILD)/obj/test/bench/messages.o
+$(NETWORK_STEPS) $(TRAINING_MEMORY) $(MESSAGES): $(STATIC)
 	$(call link,$(LDLIBS_LIB))
 $(BUILD)/test/parts: $(BUILD)/obj/test/dist/parts.o
 $(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o

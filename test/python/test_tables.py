@@ -14,15 +14,18 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from support import BUILD, ROOT, LibraryCase
+from support import BUILD, ROOT, LibraryCase, has
 
 from tables import (
     batch,
     embedded,
     hough,
+    lorentz,
+    messages,
     noise,
     oneshot,
     order,
+    padding,
     physics,
     reflections,
     robustness,
@@ -175,7 +178,7 @@ class Trainings(LibraryCase):
         few = ["--steps", "2", "--edges", "300", "--seeds", "1"]
         few += ["--train-events", "1", "--validation-events", "1"]
         few += ["--data", str(DATA), "--validation", str(DATA)]
-        for module in (hough, reflections, triplets):
+        for module in (hough, lorentz, reflections, triplets):
             rows = printed(module.main, *few)[2:]
             self.assertEqual([row[0] for row in rows], list(module.VARIANTS))
             for row in rows:
@@ -243,3 +246,35 @@ class Trainings(LibraryCase):
         self.assertEqual(axes.shape, (8, 6))
         self.assertGreater(share, 0.9999)
         self.assertLess(np.abs(axes[6:]).max(), 0.01)
+
+
+class Padding(LibraryCase):
+    def test_table(self) -> None:
+        """Filled graphs have as many edges as the largest, and the same scores."""
+        rows = printed(padding.main, "--events", str(DATA), "--count", "2")[2:]
+        self.assertEqual(rows[0][1:], ["as they are", "1.000", "1.000"])
+        self.assertGreater(float(rows[1][2]), 1.05)
+        self.assertEqual(rows[2][1:3], ["2 shapes", "1.000"])
+
+
+class Messages(LibraryCase):
+    def test_ways(self) -> None:
+        """All that are installed agree on the sums and on both gradients."""
+        problem = messages.Problem(40, 150, 5)
+        m = np.zeros_like(problem.x)
+        rows = problem.w[:, None] * problem.x[problem.src]
+        np.add.at(m, problem.dst, rows)
+        np.add.at(m, problem.src, problem.w[:, None] * problem.x[problem.dst])
+        first = None
+        for module, way in messages.WAYS.values():
+            if not has(module):
+                continue
+            forward, backward = way(problem)
+            result = forward()
+            gradients = [np.asarray(d) for d in backward(result)]
+            if not isinstance(result, np.ndarray):
+                result = result.detach().numpy()
+            np.testing.assert_allclose(result, m, atol=1e-5)
+            first = first or gradients
+            for one, other in zip(first, gradients, strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-5)
