@@ -40,7 +40,7 @@ static double now(void)
 }
 
 /* The highest resident size, MiB; that of getrusage outlives exec. */
-static double resident(void)
+static double peak_mib(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[128];
@@ -171,14 +171,14 @@ int main(int argc, char **argv)
 {
     int64_t size[N_SIZES] = {10000, 100000, 64, 5};
     struct problem problem = {.context = NULL};
-    const double before = resident();
+    const double before = peak_mib();
     etx_status status;
 
     for (int k = 1; k < argc && k <= N_SIZES; k++)
         size[k - 1] = strtoll(argv[k], NULL, 10);
     ETX_CHECK(make_problem(&problem, size));
     ETX_CHECK(measure(&problem, size[N_PASSES]));
-    (void)printf(" %.1f\n", resident() - before);
+    (void)printf(" %.1f\n", peak_mib() - before);
 done:
     if (status != ETX_OK)
         (void)fprintf(stderr, "%s\n", etx_last_error());

@@ -89,7 +89,7 @@ static void add_pair(struct job *job, int32_t table, int32_t i, int32_t j)
     job->n_pairs++;
 }
 
-/* The point at place a against the places begin .. end - 1. */
+/* Point a of the order against points begin .. end - 1. */
 static void compare(
     struct job *job, int32_t table, int64_t a, int64_t begin, int64_t end)
 {

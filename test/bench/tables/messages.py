@@ -5,8 +5,8 @@
 
     m_i = sum over e into i of w_e x_src + sum over e out of i of w_e x_dst
 
-and its gradients of x and w, on one thread, for random graphs with so many
-edges per hit:
+and its gradients of x and w, on one thread, for random graphs of ten edges
+per hit:
 
     library     segment_reduce over edges sorted by target, and in the order of
                 their source (test/bench/messages.c)
@@ -165,7 +165,7 @@ WAYS: dict[str, tuple[str, Way]] = {
 }
 
 
-def resident() -> float:
+def peak_mib() -> float:
     """The highest resident size, MiB; that of getrusage outlives exec."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return float(next(x for x in lines if x.startswith("VmHWM:")).split()[1]) / 1024
@@ -176,7 +176,7 @@ def measure(name: str, size: tuple[int, int, int], queue: Any) -> None:
     forward, backward = WAYS[name][1](small := Problem(100, 300, size[2]))
     backward(forward())  # what libraries load at a first call
     del small
-    before = resident()
+    before = peak_mib()
     forward, backward = WAYS[name][1](Problem(*size))
     seconds = np.empty((PASSES, 2))
     for row in seconds:
@@ -185,7 +185,7 @@ def measure(name: str, size: tuple[int, int, int], queue: Any) -> None:
         middle = time.process_time()
         backward(m)
         row[:] = middle - start, time.process_time() - middle
-    queue.put((*seconds.min(0), resident() - before))
+    queue.put((*seconds.min(0), peak_mib() - before))
 
 
 def in_process(name: str, size: tuple[int, int, int]) -> tuple[float, ...]:

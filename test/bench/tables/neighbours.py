@@ -8,7 +8,7 @@
 On the points that the embedding of a model gives, with the radius that it uses
 in each event: locality-sensitive hashing (hashed_pairs.c) and the inverted file
 of FAISS, where it is installed. A true edge joins two hits of a particle above
-0.5 GeV after each other (construction.py). Processor seconds are those of the
+0.5 GeV after each other (construction.py). Processor seconds are of the
 fastest of a few searches on one thread, each next to an exact one.
 
 SPDX-License-Identifier: Apache-2.0
