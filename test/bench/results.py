@@ -115,7 +115,9 @@ TABLES: dict[str, Table] = {
     "noise-full": study(
         STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
     ),
+    "triplets": training("triplets"),
     "lorentz": training("lorentz"),
+    "embedded": training("embedded"),
     "batch": training("batch"),
     "switches": Table(
         "test/bench/README.md",
