@@ -8,9 +8,10 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import unittest
+import warnings
 from pathlib import Path
 
-from support import MODEL, ModelToolCase
+from support import EVENT, MODEL, ModelToolCase
 
 import numpy as np
 import exatrkx
@@ -38,6 +39,24 @@ class Adjust(ModelToolCase):
         self.assertEqual(before.keys(), after.keys())
         for name, values in before.items():
             np.testing.assert_array_equal(values, after[name])
+
+    def test_without_cells(self) -> None:
+        code, text = self.run_main("--without-cells")
+        self.assertEqual(code, 0, text)
+        model = exatrkx.Model.load(self.out)
+        for stage in ("embedding", "filter", "gnn"):
+            names = {f["name"] for f in model.config[stage]["node_features"]}
+            self.assertFalse(names & set(adjust.CELL_FEATURES))
+        positions = exatrkx.Event.from_trackml(EVENT).positions
+        event = exatrkx.Event.from_arrays(positions)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tracks that are not completed
+            before, after = (
+                exatrkx.find_tracks(m, event).labels
+                for m in (exatrkx.Model.load(MODEL), model)
+            )
+        # Sums are in another order.
+        self.assertGreater(np.mean(before == after), 0.995)
 
     def test_refused(self) -> None:
         for change, message in (

@@ -1,9 +1,12 @@
 """adjust -- other options for a model file: radius, cuts, bounds, labels.
 
     python -m exatrkx.adjust MODEL --out M filter.cut=0.01 label.min_hits=5
+    python -m exatrkx.adjust MODEL --out M --without-cells
 
 A key is a path in etx.config (docs/model_format.md), its value JSON or a word.
-Weights and learned tables stay. The library checks the result.
+Weights and learned tables stay. --without-cells removes the features of cells and
+their weights: for events without cells, where these features are 0, the results
+stay the same. The library checks the result.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -20,6 +23,17 @@ from . import safetensors_file
 from ._model import Model
 
 CONFIG = "etx.config"
+CELL_FEATURES = (
+    "log_cell_count", "cell_count", "cell_val",
+    "lx", "ly", "lz", "leta", "lphi", "geta", "gphi",
+)  # fmt: skip
+STAGES = ("embedding", "cascade", "filter", "gnn")
+# The weights of each network that multiply node features, and of how many hits.
+NODE_WEIGHTS = {
+    "mlp": (("layers.0.weight", 1),),
+    "edge_filter": (("layers.0.weight", 2),),
+    "interaction_network": (("node_encoder.0.weight", 1), ("edge_encoder.0.weight", 2)),
+}
 
 
 class AdjustError(ValueError):
@@ -47,6 +61,30 @@ def adjust(config: dict[str, Any], path: list[str], value: Any) -> None:
     inner[path[-1]] = value
 
 
+def drop_cells(name: str, stage: dict[str, Any], tensors: dict[str, Any]) -> None:
+    """Remove the features of cells, and their columns, from one stage."""
+    features = stage["node_features"]
+    kept = [k for k, f in enumerate(features) if f["name"] not in CELL_FEATURES]
+    stage.pop("cells", None)
+    if len(kept) == len(features):
+        return
+    if stage["arch"] not in NODE_WEIGHTS:
+        raise AdjustError(f"{name}: --without-cells does not know {stage['arch']}")
+    n = len(features)
+    for weight, n_hits in NODE_WEIGHTS[stage["arch"]]:
+        values = tensors[f"{name}.{weight}"]
+        n_columns = n * n_hits + (len(stage["edge_features"]) if n_hits > 1 else 0)
+        if values.shape[1] != n_columns:
+            raise AdjustError(
+                f"{name}.{weight}: {values.shape[1]} columns where features have "
+                f"{n_columns}"
+            )
+        columns = [hit * n + k for hit in range(n_hits) for k in kept]
+        columns += range(n_hits * n, n_columns)
+        tensors[f"{name}.{weight}"] = values[:, columns]
+    stage["node_features"] = [features[k] for k in kept]
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m exatrkx.adjust", description=__doc__.partition("\n")[0]
@@ -54,14 +92,19 @@ def main(arguments: list[str] | None = None) -> int:
     add = parser.add_argument
     add("model", metavar="MODEL", help="model file")
     add("--out", required=True, metavar="M", help="the changed one")
-    add("changes", nargs="+", type=parse_change, metavar="KEY=VALUE")
-    options = parser.parse_args(arguments)
+    add("--without-cells", action="store_true", help="remove features of cells")
+    add("changes", nargs="*", type=parse_change, metavar="KEY=VALUE")
+    options = parser.parse_intermixed_args(arguments)
     part = f"{options.out}.part"
     try:
         tensors, metadata = safetensors_file.read(options.model)
         if CONFIG not in metadata:
             raise AdjustError(f"no model file: its metadata lack {CONFIG}")
         config = json.loads(metadata[CONFIG])
+        if options.without_cells:
+            for name in STAGES:
+                if name in config:
+                    drop_cells(name, config[name], tensors)
         for path, value in options.changes:
             adjust(config, path, value)
         metadata[CONFIG] = json.dumps(config)
