@@ -1,7 +1,7 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
-    check-kill check-soak check-schedule check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
+    check-kill check-train-models check-soak check-schedule check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources bench bench-regression bench-peers bench-peers-deps bench-ranks \
@@ -158,6 +158,10 @@ check-io: $(FAULTS)
 check-kill: programs
 	@test/train/kill.sh $(BUILD)
 
+# Every command of examples/train-models.sh, on small events.
+check-train-models: programs
+	@test/train/models.sh $(BUILD)
+
 # 10 000 events in one process: a minute.
 check-soak: $(SOAK)
 	@$(SOAK)
@@ -246,7 +250,7 @@ check-sample:
 check-all:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
-	    check-kill check-soak check-hosts check-reproducible asan tsan coverage \
+	    check-kill check-train-models check-soak check-hosts check-reproducible asan tsan coverage \
 	    check-fuzz
 
 # --------------------------------------------------------------------- GPU --

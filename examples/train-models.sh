@@ -1,12 +1,15 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors and then accurate.safetensors. $1: a folder for events and
-# models; about twelve hours of one core. Needs numpy and pyacts.
+# models; about twelve hours of one core. Further arguments go to every training
+# (--threads 2). Needs numpy and pyacts.
 set -eu
 out=$1
-train=build/examples/etx-train
+shift
+train="build/examples/etx-train $*"
 configs=examples/configs
 mkdir -p "$out"
+export PYTHONPATH=bindings/python ETX_LIBRARY="${ETX_LIBRARY:-lib/libexatrkx.so}"
 
 # simulate NAME EVENTS SET SEED [options]
 simulate()
@@ -16,9 +19,8 @@ simulate()
     set=$3
     seed=$4
     shift 4
-    [ -d "$out/$name" ] || PYTHONPATH=bindings/python python3 -m \
-        exatrkx.simulate --out "$out/$name" --events "$events" --set "$set" \
-        --seed "$seed" "$@"
+    [ -d "$out/$name" ] || python3 -m exatrkx.simulate --out "$out/$name" \
+        --events "$events" --set "$set" --seed "$seed" "$@"
 }
 simulate train-medium 80 medium 1000
 simulate train-full 6 full 4000
@@ -71,8 +73,8 @@ adjust()
     from=$1
     to=$2
     shift 2
-    PYTHONPATH=bindings/python python3 -m exatrkx.adjust \
-        "$out/$from.safetensors" --out "$out/$to.safetensors" "$@"
+    python3 -m exatrkx.adjust "$out/$from.safetensors" \
+        --out "$out/$to.safetensors" "$@"
 }
 
 adjust embedding_left default_embedding embedding.graph.radius=0.4 \
@@ -99,8 +101,8 @@ robust filter_accurate_left filter_accurate_left \
     --start "$out/filter_robust.safetensors"
 adjust filter_accurate_left accurate_bounded filter.cut=0.003 \
     filter.max_edges_per_hit=16
-PYTHONPATH=bindings/python python3 -m exatrkx.widen \
-    "$out/accurate_bounded.safetensors" --out "$out/wide.safetensors"
+python3 -m exatrkx.widen "$out/accurate_bounded.safetensors" \
+    --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_again gnn_accurate_again \
     --start "$out/gnn_accurate.safetensors"
