@@ -33,7 +33,7 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"model", "FILE", "model file, or default or accurate",
+        {"model", "FILE", "model file, or default, accurate or positions",
             .text = &o->model},
         {"data", "DIR", "events with truth: a folder or a prefix; repeatable",
             .list = &o->data},

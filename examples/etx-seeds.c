@@ -57,7 +57,7 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"model", "FILE", "model file, or default or accurate",
+        {"model", "FILE", "model file, or default, accurate or positions",
             .text = &o->model},
         {"event", "PREFIX", "event in TrackML form, or a folder; repeatable",
             .list = &o->events},

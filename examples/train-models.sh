@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
-# default.safetensors and then accurate.safetensors. $1: a folder for events and
+# default.safetensors, positions.safetensors and accurate.safetensors. $1: a folder for events and
 # models; about twelve hours of one core. Further arguments go to every training
 # (--threads 2). Needs numpy and pyacts.
 set -eu
@@ -89,6 +89,12 @@ stage gnn_wide gnn_wide --start "$out/gnn_again.safetensors"
 stage gnn_wide_again gnn_wide_again --start "$out/gnn_wide.safetensors"
 robust gnn_left gnn_left --start "$out/gnn_wide_again.safetensors"
 adjust gnn_left default filter.max_edges_per_hit=8
+
+# The same networks without the features of cells.
+adjust default positions_start --without-cells filter.cut=0.001 \
+    filter.max_edges_per_hit=16
+stage filter_positions filter_positions --start "$out/positions_start.safetensors"
+stage gnn_positions positions --start "$out/filter_positions.safetensors"
 
 # The wide filter, and the graph network of twice the width that starts as the one
 # before.

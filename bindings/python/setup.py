@@ -34,7 +34,7 @@ EVENT = "examples/data/event000000001"
 CARRIED = {
     "models": [
         f"examples/models/{name}.safetensors"
-        for name in ("default", "accurate")
+        for name in ("default", "accurate", "positions")
     ],
     "data": [
         "examples/data/detectors.csv.gz",

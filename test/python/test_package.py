@@ -110,7 +110,7 @@ class TestNames(LibraryCase):
             exatrkx.find_tracks(3, self.event)
 
     def test_shipped_by_name(self) -> None:
-        for name in ("default", "accurate"):
+        for name in ("default", "accurate", "positions"):
             with self.subTest(name):
                 path = MODEL.with_stem(name)
                 expected = exatrkx.Model.load(path).config

@@ -128,6 +128,7 @@ class TestWheel(unittest.TestCase):
             "exatrkx/lib/libexatrkx.so.0",
             "exatrkx/models/accurate.safetensors",
             "exatrkx/models/default.safetensors",
+            "exatrkx/models/positions.safetensors",
             "exatrkx/data/detectors.csv.gz",
             "exatrkx/data/event000000001-hits.csv.gz",
             "exatrkx/page/page.html",
