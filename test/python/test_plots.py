@@ -24,6 +24,7 @@ from exatrkx import (
     _event_truth,
     _radius_plot,
     _rates,
+    _resolution_plot,
     _tracks_plot,
     _training_plot,
     plots,
@@ -286,6 +287,46 @@ class Figures(InFolder):
         self.assertEqual(found.track_is_fake.tolist(), [False, True])
         self.check_files("tracks", "--tracks", tracks, "svg")
 
+    def test_resolution_by_hand(self) -> None:
+        """The truth of both particles, and known deviations from it; the third
+        track is not fitted, the fourth has no majority."""
+        tracks = self.write(
+            "tracks.csv",
+            "hit_id,track_id\n10,1\n11,1\n16,1\n14,2\n15,2\n12,3\n13,4\n16,4\n",
+        )
+        head = "track_id,n_degrees,d0,z0,phi,theta,q_over_pt\n"
+        theta = np.arctan2([2.0, 0.3], [1.0, 0.1])
+        rows = [
+            f"1,1,0.5,-1,-3.1,{theta[0]},0.45",
+            f"2,1,0,0,{np.pi / 2 + 0.01},{theta[1] - 0.02},{-1 / 0.3}",
+            "3,0,0,0,0,0,0",
+            "4,1,0,0,0,0,0.5",
+        ]
+        fits = self.write("fits.csv", head + "\n".join(rows) + "\n")
+        found = _resolution_plot.deviations(
+            _event_truth.Event(self.event), tracks, fits
+        )
+        expected = [
+            [2.0, np.arcsinh(0.5), 0.5, -1.0, -3.1, 0.0, -0.1],
+            [0.3, np.arcsinh(1 / 3), 0.0, 0.0, 0.01, -0.02, 0.0],
+        ]
+        np.testing.assert_allclose(found, expected, atol=1e-7)
+        fewer = self.write("fewer.csv", head + rows[0] + "\n")
+        options = ("--event", self.event, "--tracks", tracks, "--parameters")
+        out = self.path("r.png")
+        status, error = run_plots("resolution", *options, fewer, "--out", out)
+        self.assertEqual(status, 1)
+        self.assertIn("parameters of 1 tracks, there are 4", error)
+        self.assertEqual(run_plots("resolution", *options, fits, "--out", out)[0], 0)
+        self.assertTrue(os.path.getsize(out) > 0)
+
+    def test_resolution_of_normal_values(self) -> None:
+        values = np.random.default_rng(1).normal(scale=2.0, size=20_000)
+        size, error = _resolution_plot.resolution(values)
+        self.assertAlmostEqual(size, 2.0, delta=0.05)
+        self.assertLess(error, 0.03)
+        self.assertGreater(error, 0.005)
+
     def test_no_tracks(self) -> None:
         empty = self.write("tracks.csv", "hit_id,track_id\n10,0\n")
         self.check_files("tracks", "--tracks", empty)
@@ -425,6 +466,10 @@ class ShippedEvents(InFolder):
             self.assertTrue(all(a.has_data() for a in axes))
             with self.assertRaisesRegex(ValueError, f"there are {n} panels"):
                 draw(event, value, axes=axes[: n - 1])
+        fit = exatrkx.fit_tracks(tracks, event, exatrkx.Detector.load(), model)
+        figure = plots.resolution(event, tracks, fit)
+        self.assertEqual(len(figure.axes), 10)
+        self.assertTrue(all(a.has_data() for a in figure.axes))
         bare = exatrkx.Event.from_arrays(event.positions)
         with self.assertRaisesRegex(ValueError, "need the truth"):
             plots.tracks(bare, tracks)

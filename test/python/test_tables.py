@@ -27,12 +27,14 @@ from tables import (
     order,
     padding,
     physics,
+    published,
     reflections,
     robustness,
     seeds,
     smaller,
     spikes,
     triplets,
+    union,
     weights,
 )
 from tables.events import read_events
@@ -170,6 +172,33 @@ class Models(LibraryCase):
         self.assertLess(size["`--quantise int8`"], size["`--quantise fp16`"])
         self.assertLess(size["`--quantise fp16`"], size["none"])
         self.assertGreater(float(rows[2][2].split()[0]), 0.9)
+
+
+class Definitions(LibraryCase):
+    def test_published(self) -> None:
+        """Two lines of all hits; pixels alone find as much above 0.9 GeV."""
+        model = ROOT / "examples" / "models" / "default.safetensors"
+        options = ["--events", str(DATA), "--count", "3", "--model", str(model)]
+        rows = printed(published.main, *options)[2:]
+        self.assertEqual(
+            [row[1:3] for row in rows],
+            [["all", "0.5"], ["all", "0.1"], ["pixels", "0.9"]],
+        )
+        for row in rows:
+            self.assertGreater(float(row[3].split()[0]), 0.9, row)
+
+    def test_union(self) -> None:
+        """A model twice: half of all tracks are duplicates, none of the rest."""
+        model = str(ROOT / "examples" / "models" / "default.safetensors")
+        options = ["--events", str(DATA), "--count", "2", "--model", model]
+        rows = printed(union.main, *options, "--model", model)[2:]
+        self.assertEqual(
+            [row[0] for row in rows], ["default", "default", "all tracks", "resolved"]
+        )
+        self.assertEqual([row[-1] for row in rows[:2]], ["0.0000"] * 2)
+        self.assertAlmostEqual(float(rows[2][-1]), 0.5, delta=0.05)
+        self.assertEqual(rows[3][-1], "0.0000")
+        self.assertAlmostEqual(float(rows[3][1]), float(rows[0][1]), delta=0.02)
 
 
 class Trainings(LibraryCase):

@@ -75,15 +75,21 @@ def _table_of(event: Event, tracks: Any) -> Table:
     }
 
 
-def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
-    """Match the tracks of one event by double majority."""
+def track_rows(event: Event, tracks: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Row of the event and number of the track, from 0, of every hit of a
+    track, in the order of the track ids."""
     table = _table_of(event, tracks)
     used = table["track_id"] != 0
     row = lookup(event.hit_id, table["hit_id"][used])
     if (row < 0).any():
         unknown = table["hit_id"][used][row < 0][0]
         raise ValueError(f"{tracks}: hit {unknown} is not in the event")
-    _, track = np.unique(table["track_id"][used], return_inverse=True)
+    return row, np.unique(table["track_id"][used], return_inverse=True)[1]
+
+
+def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
+    """Match the tracks of one event by double majority."""
+    row, track = track_rows(event, tracks)
     size = np.bincount(track)
     best, n_best = majority(track, event.owner[row], len(size))
     n_particles = len(event.pt)

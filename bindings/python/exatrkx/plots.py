@@ -2,6 +2,7 @@
 
     python -m exatrkx.plots training embedding.jsonl gnn.jsonl --out loss.png
     python -m exatrkx.plots tracks --event PREFIX --tracks T.csv --out t.png
+    python -m exatrkx.plots resolution --event PREFIX --tracks T.csv --parameters P.csv --out p.png
     python -m exatrkx.plots edges --event PREFIX --edges E.csv --out e.png
     python -m exatrkx.plots radius --event PREFIX --points P.csv --out r.png
 
@@ -61,6 +62,24 @@ def tracks(
 
     cuts = _tracks_plot.Cuts(min_pt, max_eta, min_hits, min_track_hits, fraction)
     return _tracks_plot.draw(_several(event), _several(found), cuts, axes)
+
+
+def resolution(
+    event: Any,
+    found: Any,
+    parameters: Any,
+    *,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """Five parameters of tracks against pT and eta: ten panels.
+
+    found: Tracks, or a file of hit_id,track_id; parameters: of fit_tracks, or a
+    file of etx-fit-tracks.
+    """
+    from . import _resolution_plot
+
+    given = (_several(value) for value in (event, found, parameters))
+    return _resolution_plot.draw(*given, axes)
 
 
 def edges(
@@ -129,7 +148,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     result = argparse.ArgumentParser(
         prog="python -m exatrkx.plots",
-        description="Draw training logs, tracks, edges and embeddings.",
+        description="Draw training logs, tracks, their fits, edges and embeddings.",
     )
     commands = result.add_subparsers(
         dest="command", required=True, metavar="COMMAND"
@@ -148,6 +167,16 @@ def parser() -> argparse.ArgumentParser:
     add("--min-hits", type=int, default=5, help="of particles (5)")
     add("--min-track-hits", type=int, default=3, help="of tracks (3)")
     add("--fraction", type=float, default=0.5, help="of matching (0.5)")
+    about = "resolution of the fitted parameters against pT and eta"
+    of_fits = commands.add_parser("resolution", help=about)
+    _add_events(of_fits, "--tracks", "hit_id,track_id of etx-find-tracks")
+    of_fits.add_argument(
+        "--parameters",
+        action="append",
+        required=True,
+        metavar="FILE",
+        help="of etx-fit-tracks; one for each --event",
+    )
     about = "scores, ROC, efficiency and purity of edges"
     of_edges = commands.add_parser("edges", help=about)
     _add_events(of_edges, "--edges", "src,dst[,score] of etx-graph")
@@ -226,8 +255,14 @@ def draw(args: argparse.Namespace) -> None:
         )
     else:
         given = vars(args).copy()
-        of_all = [given.pop(name) for name in ("event", "files")]
-        draw_panels: Any = {"tracks": tracks, "edges": edges, "radius": radius}
+        names = ("event", "files", "parameters")
+        of_all = [given.pop(name) for name in names if name in given]
+        draw_panels: Any = {
+            "tracks": tracks,
+            "edges": edges,
+            "radius": radius,
+            "resolution": resolution,
+        }
         command = draw_panels[given.pop("command")]
         given.pop("out")
         figure = command(*of_all, **given)

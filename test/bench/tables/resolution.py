@@ -1,6 +1,7 @@
 """resolution -- how well etx_fit_tracks knows the particles.
 
     python -m tables.resolution --events DIR [--count 10] [--learned-field]
+        [--plot FILE]
 
 The true hits of prompt particles (at least 5 hits, produced within 0.1 mm of
 the beam line) are fitted with the defaults and the field of the simulation, or
@@ -14,7 +15,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +128,19 @@ def line(rows: np.ndarray, name: tuple[str, str]) -> list[str]:
     ]
 
 
+def plot(events: Sequence[exatrkx.Event], path: str) -> None:
+    """The picture of the same tracks, in the field of the simulation."""
+    from exatrkx import plots
+
+    detector, options = exatrkx.Detector.load(), simulated_field()
+    tracks = [true_tracks(event)[0] for event in events]
+    fits = [
+        exatrkx.fit_tracks(own, event, detector, options=options)
+        for own, event in zip(tracks, events, strict=True)
+    ]
+    plots.resolution(events, tracks, fits).savefig(path, dpi=80)
+
+
 def resolutions(
     events: Iterable[exatrkx.Event], learned: bool
 ) -> list[list[str]]:
@@ -147,9 +161,12 @@ def resolutions(
 def main() -> int:
     parser = event_options("resolution", 10)
     parser.add_argument("--learned-field", action="store_true")
+    parser.add_argument("--plot", metavar="FILE", help="png, svg or pdf")
     options = parser.parse_args()
     events = read_events(options.events, options.count)
     sys.stdout.write(table(HEAD, resolutions(events, options.learned_field)))
+    if options.plot:
+        plot(events, options.plot)
     return 0
 
 

@@ -1,0 +1,91 @@
+"""published -- the shipped models by the definitions of published figures.
+
+    python -m tables.published --events DIR [--count 2] [--model FILE ...]
+
+All hits: charged particles above 0.5 and 0.1 GeV with at least 5 hits. Pixels
+alone: tracks are found with all hits; of particles above 0.9 GeV and of tracks
+the hits of the pixel detector count, at least 3 of each.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import exatrkx
+
+from .events import event_options, read_events
+from .losses import MODELS, NAMES
+from .markdown import table
+
+PIXELS = (7, 8, 9)  # volumes
+HEAD = [
+    "model",
+    "hits",
+    "pT above, GeV",
+    "technical efficiency",
+    "physics efficiency",
+    "purity",
+    "fake rate",
+    "TrackML score",
+    "generation 0",
+]
+
+
+def pixels_of(
+    event: exatrkx.Event, tracks: exatrkx.Tracks
+) -> tuple[exatrkx.Event, exatrkx.Tracks]:
+    """The same without the strips."""
+    rows = np.flatnonzero(np.isin(event.modules[0], PIXELS))
+    fewer = exatrkx.Event.from_arrays(
+        event.positions[rows],
+        particle_ids=event.particle_ids[rows],
+        weights=event.weights[rows],
+        particles=event.particles,
+    )
+    return fewer, exatrkx.Tracks.from_labels(tracks.labels[rows])
+
+
+def cells(name: str, hits: str, min_pt: float, rates: exatrkx.Evaluation) -> list[str]:
+    found = rates.technical_efficiency
+    return [
+        name,
+        hits,
+        f"{min_pt}",
+        f"{found.value:.4f} ({found.low:.4f} .. {found.high:.4f})",
+        f"{rates.physics_efficiency.value:.3f}",
+        f"{rates.purity.value:.3f}",
+        f"{rates.fake_rate.value:.4f}",
+        f"{rates.trackml_score:.3f}",
+        f"{rates.primary_score:.3f}",
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = event_options("published", count=2)
+    parser.add_argument("--model", type=Path, action="append", metavar="FILE")
+    options = parser.parse_args(arguments)
+    context = exatrkx.Context(options.threads)
+    events = read_events(options.events, options.count)
+    rows = []
+    for path in options.model or [MODELS / f"{name}.safetensors" for name in NAMES]:
+        model = exatrkx.Model.load(path)
+        tracks = [exatrkx.find_tracks(model, event, context) for event in events]
+        for min_pt in (0.5, 0.1):
+            rates = exatrkx.evaluate(events, tracks, min_pt=min_pt)
+            rows.append(cells(path.stem, "all", min_pt, rates))
+        pairs = [pixels_of(*pair) for pair in zip(events, tracks, strict=True)]
+        inner = [list(values) for values in zip(*pairs, strict=True)]
+        rates = exatrkx.evaluate(*inner, min_pt=0.9, min_particle_hits=3)
+        rows.append(cells(path.stem, "pixels", 0.9, rates))
+    print(table(HEAD, rows), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
