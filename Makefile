@@ -65,7 +65,7 @@ FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
-# Products alone have a version for it.
+# Products alone have a version for it; those in tiles name their instructions.
 FLAGS_avx512bf16 := $(FLAGS_avx512)bf16 -mavx512bf16
 LDLIBS_LIB := -lz -lpthread -lm
 # Tables of addresses are read-only once the library is loaded.
@@ -93,7 +93,8 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 SIMD := $(wildcard src/op/x86/simd/*.c)
 OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
-    $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o
+    $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
+    $(BUILD)/obj/avx512/op/x86/amx/gemm.o
 endif
 
 # With CUDA=1 the folder cuda/ replaces src/backend/cuda_absent.c. The runtime

@@ -4,7 +4,14 @@
  * operating system saves the wide registers), once, before main.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE /* syscall */
 #include "base/cpu.h"
+
+#if ETX_TILES
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #if defined(__x86_64__)
 
@@ -36,6 +43,35 @@ int32_t etx_cpu_has_bfloat16(void)
 int32_t etx_cpu_level(void)
 {
     return ETX_CPU_REF;
+}
+
+#endif
+
+#if ETX_TILES
+
+/* From the manual of Linux, x86/xstate; older headers lack the names. */
+#define REQUEST_STATE 0x1023 /* ARCH_REQ_XCOMP_PERM */
+#define TILE_DATA     18     /* XFEATURE_XTILEDATA */
+
+/* Bits of edx of leaf 7. */
+#define AMX_BF16 (1u << 22)
+#define AMX_TILE (1u << 24)
+
+int32_t etx_cpu_has_tiles(void)
+{
+    unsigned int a, b, c, d;
+
+    if (!etx_cpu_has_bfloat16() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) ||
+        (d & (AMX_BF16 | AMX_TILE)) != (AMX_BF16 | AMX_TILE))
+        return 0;
+    return syscall(SYS_arch_prctl, REQUEST_STATE, TILE_DATA) == 0;
+}
+
+#else
+
+int32_t etx_cpu_has_tiles(void)
+{
+    return 0;
 }
 
 #endif

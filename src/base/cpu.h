@@ -6,11 +6,24 @@
 
 #include <exatrkx/exatrkx.h>
 
+/* 1: the compiler and Linux know the tile registers of AMX. */
+#if defined(__x86_64__) && defined(__linux__) &&                               \
+    (defined(__clang__) || __GNUC__ >= 11)
+#define ETX_TILES 1
+#else
+#define ETX_TILES 0
+#endif
+
 /* The highest of ETX_CPU_REF, _AVX2, _AVX512 that the processor and the
  * operating system support (cpuid and xgetbv); found once. */
 int32_t etx_cpu_level(void);
 
 /* 1 if that is ETX_CPU_AVX512 and there is AVX512_BF16. */
 int32_t etx_cpu_has_bfloat16(void);
+
+/* 1 if there are also AMX_TILE and AMX_BF16 and Linux lets this process use
+ * them: it is requested to. Once it does, no thread may have an alternate
+ * signal stack of less than AT_MINSIGSTKSZ bytes; where one has, it refuses. */
+int32_t etx_cpu_has_tiles(void);
 
 #endif

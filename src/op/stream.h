@@ -23,6 +23,7 @@ struct etx_stream {
      * mlp rounds the inputs and weights of its products to bfloat16; sums and
      * what is stored are float32. */
     int32_t is_bfloat16;
+    int32_t has_tiles; /* 1, where etx_cpu_has_tiles(): they are in tiles */
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device;                    /* owned by the backend, NULL on the CPU */
     struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */

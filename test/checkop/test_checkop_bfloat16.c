@@ -1,7 +1,7 @@
 /* checkop/test_checkop_bfloat16.c -- mlp with operands rounded to bfloat16.
  *
- * The fast version runs where the processor has AVX512_BF16; the reference
- * everywhere.
+ * The fast versions run where the processor has AVX512_BF16 and AMX_BF16; the
+ * reference everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -61,19 +61,29 @@ static const struct checkop_perceptron shapes[] = {
         .layer_width = {300, 40},
         .activation = ETX_ACTIVATION_RELU}};
 
+/* Products of AVX512_BF16, then in tiles. */
+#define N_KINDS 2
+
 /* The streams compute in bfloat16, on what can. */
-static void start(void)
+static void start(const char *name, int32_t in_tiles)
 {
+    const int32_t has_tiles = in_tiles && etx_cpu_has_tiles();
+
+    if (in_tiles && !has_tiles)
+        etx_test_skip(name, "no AMX_BF16");
     check.n_implementations = 1;
     if (etx_cpu_has_bfloat16())
         check.implementation[check.n_implementations++] =
-            (struct checkop_implementation){.name = "avx512"};
+            (struct checkop_implementation){
+                .name = has_tiles ? "amx" : "avx512"};
     for (int32_t i = 1; i < check.n_implementations; i++) {
         check.implementation[i].ops = etx_op_ref;
         etx_op_x86(&check.implementation[i].ops, ETX_CPU_AVX512);
     }
-    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         check.stream[p].is_bfloat16 = 1;
+        check.stream[p].has_tiles = has_tiles;
+    }
 }
 
 /* Bounds for rounding to 2^-9, which happens on either side of a tie. */
@@ -82,29 +92,34 @@ static void set_bounds(struct checkop_case *self)
     checkop_perturbation_bounds(self, INT64_C(1) << 26);
 }
 
-CHECKOP_TEST(test_bfloat16_shapes, .rows = ROWS(shapes))
+CHECKOP_TEST(test_bfloat16_shapes, .rows = N_KINDS * ROWS(shapes))
 {
     struct checkop_case one;
 
-    start();
-    checkop_mlp(&one, &shapes[_i]);
+    start(__func__, _i / ROWS(shapes));
+    checkop_mlp(&one, &shapes[_i % ROWS(shapes)]);
     one.set_bounds = set_bounds;
     checkop_verify(&one);
 }
 
+static const int32_t exact_width[] = {21, 64, 333};
+/* Whole tiles of rows, pairs of tiles, and less. */
+static const int64_t exact_rows[] = {100, 1, 16, 17, 31, 32, 33, 48, 49};
+
 /* Sums of whole numbers are exact in any order: a linear whose weights and
  * inputs are rounded gives the same bits everywhere. */
-CHECKOP_TEST(test_bfloat16_exact, .rows = 3)
+CHECKOP_TEST(test_bfloat16_exact, .rows = N_KINDS * ROWS(exact_rows))
 {
-    static const int32_t width[] = {21, 64, 333};
-    const struct checkop_perceptron shape = {.n_rows = 100,
+    const int32_t width = exact_width[_i / N_KINDS % ROWS(exact_width)];
+    const struct checkop_perceptron shape = {.n_rows = exact_rows[_i / N_KINDS],
         .n_parts = 1,
-        .part_width = {width[_i]},
+        .part_width = {width},
         .n_layers = 1,
-        .layer_width = {width[_i]}};
+        .layer_width = {width},
+        .no_bias = _i / N_KINDS % 2};
     struct checkop_case one;
 
-    start();
+    start(__func__, _i % N_KINDS);
     checkop_mlp(&one, &shape);
     for (int32_t k = 0; k < one.n_inputs; k++)
         for (int64_t i = 0; i < one.input[k].n; i++)
@@ -118,7 +133,7 @@ CHECKOP_TEST(test_bfloat16_exact, .rows = 3)
 }
 
 /* Products of rounded values, but not where inputs are few. */
-CHECKOP_TEST(test_bfloat16_known)
+CHECKOP_TEST(test_bfloat16_known, .rows = N_KINDS)
 {
     const float x[16] = {1.00390625f, 3.0f}; /* a tie: to the even 1 */
     const float weight[32] = {257.0f, 0.5f, [16] = 1.0f, [17] = 1.01171875f};
@@ -131,7 +146,7 @@ CHECKOP_TEST(test_bfloat16_known)
         .part = {{.data = x}},
         .out = out};
 
-    start();
+    start(__func__, _i);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
 

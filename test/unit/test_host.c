@@ -226,6 +226,31 @@ ETX_TEST(test_host_environments, .rows = ROWS(environments))
     job_assert_same_tracks(job.tracks, tracks);
 }
 
+/* A job, of the precision by default or of bfloat16. */
+static struct job job_of_precision(int32_t is_bfloat16)
+{
+    struct job job = job_make();
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = 2;
+    if (is_bfloat16)
+        options.precision = ETX_PRECISION_BFLOAT16;
+    etx_context_free(job.context);
+    job.context = NULL;
+    ck_assert_ok(etx_context_create(&job.context, &options));
+    return job;
+}
+
+/* 0 after a message where the row wants bfloat16 and nothing has it. */
+static int32_t can_compute(const char *name, int32_t is_bfloat16)
+{
+    if (!is_bfloat16 || etx_cpu_has_bfloat16())
+        return 1;
+    etx_test_skip(name, "no AVX512_BF16");
+    return 0;
+}
+
 static volatile sig_atomic_t n_signals;
 
 static void count_signal(int number)
@@ -235,18 +260,21 @@ static void count_signal(int number)
 }
 
 /* Signals at any moment, whose handler does not restart system calls. */
-ETX_TEST(test_host_signals)
+ETX_TEST(test_host_signals, .rows = 2)
 {
+    if (!can_compute(__func__, _i))
+        return;
+
     const struct itimerval every = {{0, 300}, {0, 300}};
     const struct itimerval never = {{0, 0}, {0, 0}};
     const struct sigaction action = {.sa_handler = count_signal};
-    scoped_job job = job_make();
+    scoped_job job = job_of_precision(_i);
 
     job_find(&job);
     ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
     ck_assert_int_eq(setitimer(ITIMER_REAL, &every, NULL), 0);
     for (int repeat = 0; repeat < 10 || n_signals < 30; repeat++) {
-        struct job again = job_make();
+        struct job again = job_of_precision(_i);
 
         job_find(&again);
         job_assert_same_tracks(job.tracks, again.tracks);
@@ -255,11 +283,38 @@ ETX_TEST(test_host_signals)
     ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
-/* A context with a pool goes on working in the child of a fork. */
-ETX_TEST(test_fork)
+/* A signal stack too small for tiles: bfloat16 works without them, and with the
+ * permission Linux lets nobody have such a stack. */
+ETX_TEST(test_host_small_signal_stack)
 {
-    scoped_job job = job_make();
-    scoped_context *context = etx_test_context_with(3, 0, NULL, NULL);
+    static char memory[8192];
+    const stack_t small = {.ss_sp = memory, .ss_size = sizeof memory};
+    const stack_t none = {.ss_flags = SS_DISABLE};
+
+    if (sigaltstack(&small, NULL) != 0) {
+        etx_test_skip(__func__, "tiles are in use, or AT_MINSIGSTKSZ is large");
+        return;
+    }
+    ck_assert_int_eq(etx_cpu_has_tiles(), 0);
+    if (can_compute(__func__, 1)) {
+        scoped_job job = job_of_precision(1);
+
+        job_find(&job);
+        ck_assert_int_gt(etx_tracks_count(job.tracks), 10);
+    }
+    ck_assert_int_eq(sigaltstack(&none, NULL), 0);
+    if (etx_cpu_has_tiles())
+        ck_assert_int_ne(sigaltstack(&small, NULL), 0);
+}
+
+/* A context with a pool goes on working in the child of a fork. */
+ETX_TEST(test_fork, .rows = 2)
+{
+    if (!can_compute(__func__, _i))
+        return;
+
+    scoped_job job = job_of_precision(_i);
+    etx_context *context = job.context;
     etx_tracks *tracks = NULL;
     int state = 0;
 

@@ -58,6 +58,8 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(check_precision(context->options.precision, level));
     ETX_CHECK(etx_arena_create(&stream->arena, context->options.memory_limit));
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
+    stream->has_tiles = context->options.precision == ETX_PRECISION_BFLOAT16 &&
+                        level == ETX_CPU_AVX512 && etx_cpu_has_tiles();
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
     ETX_CHECK(etx_weight_cache_create(&stream->weight_cache, NULL));

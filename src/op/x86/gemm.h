@@ -33,6 +33,21 @@ static inline int64_t etx_packed_size(int32_t n_inner, int32_t n_columns)
     return (int64_t)n_inner * etx_padded(n_columns);
 }
 
+/* Vectors of a panel at most. */
+#define ETX_PANEL_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
+
+static inline int32_t etx_panels(int32_t n_vectors)
+{
+    return (n_vectors + ETX_PANEL_VECTORS - 1) / ETX_PANEL_VECTORS;
+}
+
+/* The first vector of panel `panel` of n_panels. */
+static inline int32_t etx_panel_begin(
+    int32_t panel, int32_t n_panels, int32_t n_vectors)
+{
+    return (int32_t)((int64_t)panel * n_vectors / n_panels);
+}
+
 /* packed = b in panels of columns, zeros beyond n_columns; element (k, j) of
  * b is b[k * row + j * step]. */
 void ETX_ISA_NAME(gemm_pack)(float *packed, int32_t n_inner, int32_t n_columns,
@@ -57,7 +72,8 @@ struct etx_gemm {
     void (*packed)(float *c, ptrdiff_t c_row, int32_t n_rows, int32_t n_columns,
         int32_t n_inner, struct etx_gemm_left left, const float *packed,
         const float *start);
-    /* The same with the terms added to start. A term may be c itself. */
+    /* The same with the terms added to start. A term may be c itself. NULL:
+     * the caller adds them to c beforehand. */
     void (*terms)(float *c, ptrdiff_t c_row, int32_t n_rows, int32_t n_columns,
         int32_t n_inner, struct etx_gemm_left left, const float *packed,
         const float *start, const struct etx_gemm_terms *terms);
@@ -69,15 +85,29 @@ struct etx_gemm {
      */
     void (*round)(
         float *out, struct etx_gemm_left x, int32_t n_rows, int32_t n_inner);
+    int32_t step; /* n_inner is a multiple of it */
 };
 
 extern const struct etx_gemm ETX_ISA_NAME(gemm); /* of floats */
 extern const struct etx_gemm etx_gemm_avx512bf16;
+extern const struct etx_gemm etx_gemm_amx; /* where etx_cpu_has_tiles() */
+
+/* etx_gemm.round of both of them. */
+void etx_gemm_round_rows(
+    float *out, struct etx_gemm_left x, int32_t n_rows, int32_t n_inner);
 
 /* Pairs that n values need. */
 static inline int32_t etx_pairs(int32_t n)
 {
     return n / 2 + n % 2;
+}
+
+/* Inner index of a product of n values. */
+static inline int32_t etx_inner(const struct etx_gemm *gemm, int32_t n)
+{
+    const int32_t inner = gemm->round != NULL ? etx_pairs(n) : n;
+
+    return (inner + gemm->step - 1) / gemm->step * gemm->step;
 }
 
 /* c[i * c_row + j] += sum_k a[k * a_row + i] b[k * b_row + j], for a long inner

@@ -20,7 +20,7 @@
 #include "op/x86/gemm.h"
 
 #define MAX_ROWS    8
-#define MAX_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
+#define MAX_VECTORS ETX_PANEL_VECTORS
 
 /* Steps of the inner index between two visits of the result. A packed panel
  * comes from the second-level cache as fast as it is needed, so that few visits
@@ -326,27 +326,18 @@ static void multiply(const int32_t n_vectors, const enum start from,
     }
 }
 
-/* The first vector of panel `panel` of n_panels. */
-static int32_t panel_begin(int32_t panel, int32_t n_panels, int32_t n_vectors)
-{
-    return (int32_t)((int64_t)panel * n_vectors / n_panels);
-}
-
-static int32_t count_panels(int32_t n_vectors)
-{
-    return (n_vectors + MAX_VECTORS - 1) / MAX_VECTORS;
-}
-
 void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
     const int32_t n_columns, const float *b, const ptrdiff_t row,
     const ptrdiff_t step)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
-    const int32_t n_panels = count_panels(n_vectors);
+    const int32_t n_panels = etx_panels(n_vectors);
 
     for (int32_t p = 0; p < n_panels; p++) {
-        const int32_t begin = panel_begin(p, n_panels, n_vectors) * VEC_WIDTH;
-        const int32_t end = panel_begin(p + 1, n_panels, n_vectors) * VEC_WIDTH;
+        const int32_t begin =
+            etx_panel_begin(p, n_panels, n_vectors) * VEC_WIDTH;
+        const int32_t end =
+            etx_panel_begin(p + 1, n_panels, n_vectors) * VEC_WIDTH;
         for (int32_t k = 0; k < n_inner; k++)
             for (int32_t j = begin; j < end; j++)
                 *packed++ = j < n_columns ? b[k * row + j * step] : 0.0f;
@@ -360,12 +351,13 @@ INLINE void multiply_packed(const enum start from, float *c,
     const float *start, const struct etx_gemm_terms *terms)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
-    const int32_t n_panels = count_panels(n_vectors);
+    const int32_t n_panels = etx_panels(n_vectors);
     const int32_t is_wide = etx_packed_size(n_inner, n_columns) > MIN_WIDE;
 
     for (int32_t p = 0; p < n_panels; p++) {
-        const int32_t begin = panel_begin(p, n_panels, n_vectors);
-        const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
+        const int32_t begin = etx_panel_begin(p, n_panels, n_vectors);
+        const int32_t width =
+            etx_panel_begin(p + 1, n_panels, n_vectors) - begin;
         const ptrdiff_t end = (ptrdiff_t)(begin + width) * VEC_WIDTH;
         const ptrdiff_t next = p + 1 < n_panels ? end : 0;
         const struct tile t = {
@@ -414,7 +406,7 @@ static void multiply_result(float *c, const ptrdiff_t c_row,
 
 #ifdef __AVX512BF16__
 
-static void round_rows(float *out, const struct etx_gemm_left x,
+void etx_gemm_round_rows(float *out, const struct etx_gemm_left x,
     const int32_t n_rows, const int32_t n_inner)
 {
     const int32_t n_pairs = etx_pairs(n_inner);
@@ -434,12 +426,13 @@ static void round_rows(float *out, const struct etx_gemm_left x,
     }
 }
 
+#define ROUND etx_gemm_round_rows
 #else
-#define round_rows NULL
+#define ROUND NULL
 #endif
 
 const struct etx_gemm ETX_ISA_NAME(gemm) = {
-    multiply_start, multiply_terms, multiply_result, round_rows};
+    multiply_start, multiply_terms, multiply_result, ROUND, 1};
 
 /* packed [n_inner, width] = columns of b from its first one on, in whole
  * vectors. */
@@ -458,11 +451,12 @@ void ETX_ISA_NAME(gemm_turned_add)(float *c, const ptrdiff_t c_row,
     const ptrdiff_t b_row, float *packed)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
-    const int32_t n_panels = count_panels(n_vectors);
+    const int32_t n_panels = etx_panels(n_vectors);
 
     for (int32_t p = 0; p < n_panels; p++) {
-        const int32_t begin = panel_begin(p, n_panels, n_vectors);
-        const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
+        const int32_t begin = etx_panel_begin(p, n_panels, n_vectors);
+        const int32_t width =
+            etx_panel_begin(p + 1, n_panels, n_vectors) - begin;
         const struct tile t = {
             .c = c + begin * VEC_WIDTH,
             .c_row = c_row,

@@ -105,23 +105,39 @@ struct etx_block_terms ETX_ISA_NAME(block_terms)(
     return terms;
 }
 
+/* Row r of a term; the row that follows some rows later is prefetched. */
+INLINE const float *term_row(
+    const struct etx_rows *rows, int32_t r, int32_t n_rows)
+{
+    if (rows->index == NULL)
+        return rows->data + (int64_t)r * rows->width;
+    if (r + AHEAD < n_rows) {
+        const float *next =
+            rows->data + (int64_t)rows->index[r + AHEAD] * rows->width;
+        for (int32_t k = 0; k < rows->width; k += CACHE_LINE)
+            __builtin_prefetch(next + k);
+    }
+    return rows->data + (int64_t)rows->index[r] * rows->width;
+}
+
 /* y [n_rows, y_row] = bias and terms, of any width and number. */
 static void begin_rows(float *y, int32_t y_row,
     const struct etx_block_layer *layer, const struct etx_block_terms *terms,
     int32_t n_rows)
 {
-    for (int32_t r = 0; r < n_rows; r++)
+    const float *from[ETX_MAX_ADDED + 1];
+
+    for (int32_t r = 0; r < n_rows; r++) {
+        for (int32_t t = 0; t < terms->n; t++)
+            from[t] = term_row(&terms->rows[t], r, n_rows);
         for (int32_t k = 0; k < layer->n_out; k += VEC_WIDTH) {
             const vmask some = v_first(layer->n_out - k);
             vec sum = layer->start ? v_load(layer->start + k) : v_zero();
-            for (int32_t t = 0; t < terms->n; t++) {
-                const struct etx_rows *rows = &terms->rows[t];
-                const int64_t row = rows->index ? rows->index[r] : r;
-                sum =
-                    sum + v_load_mask(rows->data + row * rows->width + k, some);
-            }
+            for (int32_t t = 0; t < terms->n; t++)
+                sum = sum + v_load_mask(from[t] + k, some);
             v_store(y + (ptrdiff_t)r * y_row + k, sum);
         }
+    }
 }
 
 /* ------------------------------------------------- norm and activation -- */
@@ -346,7 +362,8 @@ static void multiply_layer(float *y, int32_t y_row,
             layer->start);
         return;
     }
-    if (terms->n > ETX_GEMM_TERMS || layer->n_out % VEC_WIDTH != 0) {
+    if (gemm->terms == NULL || terms->n > ETX_GEMM_TERMS ||
+        layer->n_out % VEC_WIDTH != 0) {
         begin_rows(y, y_row, layer, terms, n_rows);
         gemm->add(y, y_row, n_rows, layer->n_out, n_in, x, layer->forward);
         return;
@@ -415,7 +432,7 @@ void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
     }
     if (layer->gemm->round != NULL) {
         layer->gemm->round(pairs, left, n_rows, n_in);
-        n_in = etx_pairs(n_in);
+        n_in = etx_inner(layer->gemm, n_in);
         left = (struct etx_gemm_left){pairs, etx_padded(n_in)};
     }
     multiply_layer(y, y_row, layer, left, n_in, terms, n_rows);

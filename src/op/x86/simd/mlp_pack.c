@@ -118,9 +118,8 @@ done:
 /* *out = w [n_rows, n_columns] in scratch as pairs of bfloat16 along its rows,
  * [n_rows, etx_pairs(n_columns)]; a last odd one with a zero. */
 static etx_status pair_columns(const float **out, struct etx_stream *stream,
-    const float *w, int32_t n_rows, int32_t n_columns)
+    const float *w, int32_t n_rows, int32_t n_columns, int32_t n_pairs)
 {
-    const int32_t n_pairs = etx_pairs(n_columns);
     uint16_t *pairs = NULL;
     etx_status status = ETX_OK;
 
@@ -128,7 +127,8 @@ static etx_status pair_columns(const float **out, struct etx_stream *stream,
         2 * sizeof *pairs, "weights in bfloat16"));
     *out = (const float *)(const void *)pairs;
     for (int32_t o = 0; o < n_rows; o++) {
-        pairs[2 * n_pairs - 1] = 0;
+        memset(pairs + n_columns, 0,
+            (size_t)(2 * n_pairs - n_columns) * sizeof *pairs);
         etx_bfloat16_from_floats(pairs, w + (int64_t)o * n_columns, n_columns);
         pairs += 2 * n_pairs;
     }
@@ -141,7 +141,7 @@ static etx_status pack_weight(struct etx_block_layer *layer,
     struct etx_stream *stream, const struct etx_layer *from, int32_t is_centred)
 {
     const int32_t is_bfloat16 = layer->gemm->round != NULL;
-    const int32_t n_in = is_bfloat16 ? etx_pairs(from->n_in) : from->n_in;
+    const int32_t n_in = etx_inner(layer->gemm, from->n_in);
     const struct etx_weight_key key = {.source = from->weight,
         .form = ETX_WEIGHTS_PACKED | (is_centred ? CENTRED : 0) |
                 (is_bfloat16 ? BFLOAT16 : 0),
@@ -158,8 +158,8 @@ static etx_status pack_weight(struct etx_block_layer *layer,
         ETX_CHECK(
             centre_columns(&weight, stream, weight, from->n_out, from->n_in));
     if (is_bfloat16)
-        ETX_CHECK(
-            pair_columns(&weight, stream, weight, from->n_out, from->n_in));
+        ETX_CHECK(pair_columns(
+            &weight, stream, weight, from->n_out, from->n_in, n_in));
     ETX_ISA_NAME(gemm_pack)
     (form.value, n_in, from->n_out, weight, 1, n_in);
     etx_weights_close(stream->weight_cache, &form);
@@ -174,7 +174,7 @@ static const struct etx_gemm *choose_gemm(const struct etx_stream *stream,
 {
 #if VEC_WIDTH == 16
     if (stream->is_bfloat16 && etx_layer_is_rounded(layer) && !backward)
-        return &etx_gemm_avx512bf16;
+        return stream->has_tiles ? &etx_gemm_amx : &etx_gemm_avx512bf16;
 #else
     (void)stream;
     (void)layer;
