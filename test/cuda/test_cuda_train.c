@@ -40,6 +40,13 @@
     "{'model': {'edge_features': [{'name': 'dphi', 'scale': 0.3}, {'name': "   \
     "'log_hough_votes', 'scale': 1.0}]}}"
 
+#define LORENTZ                                                                \
+    "{'model': {'arch': 'lorentz_network', 'options': {'hidden': 8, "          \
+    "'n_iterations': 2, 'ratio': 2}, 'node_features': ["                       \
+    "{'name': 'R', 'scale': 1000}, {'name': 'x', 'scale': 1000}, "             \
+    "{'name': 'y', 'scale': 1000}, {'name': 'z', 'scale': 1000}, "             \
+    "{'name': 'r', 'scale': 1000}]}}"
+
 /* A stage, and what differs from its usual config. */
 static const struct {
     int stage;
@@ -55,6 +62,7 @@ static const struct {
     {ETX_TRAIN_GNN, MEMORY("false", "fp16")},
     {ETX_TRAIN_GNN, HEAD(", 'direction': 'doubled_mean'", "")},
     {ETX_TRAIN_GNN, CONVOLUTION},
+    {ETX_TRAIN_GNN, LORENTZ},
     {ETX_TRAIN_GNN, TRIPLETS},
     {ETX_TRAIN_CASCADE, NULL},
     {ETX_TRAIN_GNN, VOTES},
