@@ -329,7 +329,7 @@ CALL(read_csv)
 CALL(create_trainer)
 {
     return etx_trainer_create(&world->out.trainer, world->bench.context,
-        faults_trainer_config, shared.model[6]);
+        faults_trainer_config, shared.model[7]);
 }
 
 CALL(add_event)
@@ -479,7 +479,8 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("graph_score, graph_convolution", faults_make_graph, score, 1, 2),
     ROW("graph_score, triplet_gnn", faults_make_scored, score, 1, 3),
     ROW("graph_score, edge_pooling", faults_make_scored, score, 1, 4),
-    ROW("find_tracks, gravnet", NULL, find_tracks, 1, 5),
+    ROW("graph_score, lorentz_network", faults_make_graph, score, 1, 5),
+    ROW("find_tracks, gravnet", NULL, find_tracks, 1, 6),
     ROW("graph_tracks, components", faults_make_scored, label, 1, 0),
     ROW("graph_tracks, mutual best", faults_make_scored, label, 1, 1),
     ROW("graph_tracks, walkthrough", faults_make_scored, label, 1, 2),

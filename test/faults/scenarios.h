@@ -45,7 +45,7 @@ struct faults_scenario {
     const char *target; /* name of the file that it writes, or NULL */
 };
 
-#define FAULTS_N_SCENARIOS 81
+#define FAULTS_N_SCENARIOS 82
 extern const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS];
 
 /* What all calls share; before the first. */
@@ -54,7 +54,7 @@ void faults_close(void);
 
 #define FAULTS_N_PARTICLES 12
 #define FAULTS_N_EVENTS    3 /* the last one to validate on */
-#define FAULTS_N_MODELS    8
+#define FAULTS_N_MODELS    9
 #define FAULTS_HASH_START  UINT64_C(0xcbf29ce484222325)
 
 extern struct faults_shared {

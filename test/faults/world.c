@@ -20,6 +20,10 @@
 #define NODES                                                                  \
     "\"node_features\":[{\"name\":\"r\",\"scale\":1000},"                      \
     "{\"name\":\"phi\",\"scale\":3.14},{\"name\":\"z\",\"scale\":1000}]"
+#define FOUR_VECTORS                                                           \
+    "\"node_features\":[{\"name\":\"R\",\"scale\":1000},"                      \
+    "{\"name\":\"x\",\"scale\":1000},{\"name\":\"y\",\"scale\":1000},"         \
+    "{\"name\":\"z\",\"scale\":1000}]"
 #define EDGES "\"edge_features\":[{\"name\":\"dphi\",\"scale\":1}]"
 #define EMBEDDING(arch, options)                                               \
     "{\"schema\":1,\"embedding\":{\"arch\":\"" arch "\",\"options\":{" options \
@@ -48,13 +52,15 @@ static const char *const model_text[FAULTS_N_MODELS] = {
     START FILTER GNN("edge_pooling",
         "\"coarse\":{\"hidden\":4,\"n_iterations\":1},"
         "\"contract_cut\":0") "}" LABEL,
+    START FILTER ",\"gnn\":{\"arch\":\"lorentz_network\",\"options\":{"
+                 "\"hidden\":4,\"n_iterations\":2}," FOUR_VECTORS "}" LABEL,
     EMBEDDING("gravnet", "\"hidden\":4,\"n_iterations\":1,\"n_out\":3")
         FILTER LABEL,
     START "}", START FILTER "}"};
 #define N_MODELS    FAULTS_N_MODELS
-#define N_PIPELINES 6 /* the first of them have a graph network */
+#define N_PIPELINES 7 /* the first of them have a graph network */
 /* The stages before each stage of training. */
-static const int32_t start_of_stage[] = {-1, 6, 7, 7};
+static const int32_t start_of_stage[] = {-1, 7, 8, 8};
 
 struct faults_shared faults_shared;
 
