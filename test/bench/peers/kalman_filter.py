@@ -65,10 +65,35 @@ DISPLACED = PROMPT | {
     "deltaRMin": 5.0,
     "deltaRMax": 200.0,
 }
+FAR = DISPLACED | {
+    "minPt": 0.22 * GEV,
+    "impactMax": 69.0,
+    "cotThetaMax": 6.0,
+    "collisionRegionMin": -2000.0,
+    "collisionRegionMax": 2000.0,
+    "rMin": 70.0,
+    "rMax": 680.0,
+    "rMinMiddle": 110.0,
+    "rMaxMiddle": 560.0,
+    "deltaRMin": 10.0,
+    "deltaRMax": 250.0,
+}
+FARTHEST = FAR | {
+    "minPt": 0.35 * GEV,
+    "impactMax": 195.0,
+    "rMin": 200.0,
+    "rMax": 1050.0,
+    "rMinMiddle": 300.0,
+    "rMaxMiddle": 850.0,
+    "deltaRMin": 20.0,
+    "deltaRMax": 350.0,
+}
 PASSES = (
     Pass(PIXELS, PROMPT | {"minPt": 0.4 * GEV, "impactMax": 3.0}, 6, 1),
     Pass(PIXELS, PROMPT | {"minPt": 0.1 * GEV, "impactMax": 5.0}, 5, 0),
     Pass(PIXELS + SHORT, DISPLACED, 6, 1),
+    Pass(PIXELS + SHORT, FAR, 6, 1),
+    Pass(SHORT + LONG, FARTHEST, 6, 1),
 )
 
 
@@ -145,13 +170,20 @@ def learn_errors(modules: Any) -> np.ndarray:
         for axis in range(2):
             for s in range(1, LARGEST + 1):
                 some = residual[(volume == v) & (size[:, axis] == s), axis]
-                some = np.abs(some[~np.isnan(some)])
+                some = some[~np.isnan(some)]
                 errors[v, axis, s] = (
-                    max(1.48 * np.median(some), 0.002)
+                    max(core(some), 0.002)
                     if len(some) > 30
                     else errors[v, axis, s - 1]
                 )
     return errors
+
+
+def core(values: np.ndarray) -> float:
+    """Standard deviation without what is five of them away."""
+    for _ in range(3):
+        values = values[np.abs(values) < 5 * values.std()]
+    return float(values.std())
 
 
 # ------------------------------------------------------------- the sequence --
@@ -346,7 +378,7 @@ def prepare(prefixes: list[str], n_threads: int) -> Run:
     if n_threads != 1:
         raise RuntimeError("it runs events side by side, not one on several threads")
     with tempfile.TemporaryDirectory() as scratch:
-        magnet = _fatras.magnetic_field(scratch, "solenoid", _field.CENTRE_FIELD)
+        magnet = _fatras.magnetic_field(scratch, "solenoid", _field.CENTRE_FIELD, 0.0)
         detector, modules = _detector.build(scratch)
     errors = learn_errors(modules)
 

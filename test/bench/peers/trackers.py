@@ -25,6 +25,13 @@ from .stage import OURS, Implementation, Inputs, Run, Stage
 
 SHIPPED = "examples/data"
 MIN_PT = (0.5, 0.1)  # GeV
+MAX_ETA, MIN_HITS = 4.0, 5
+BINS: dict[str, tuple[float, ...]] = {
+    "pT, GeV": (0.5, 1.0, 2.0, 50.0),
+    "abs(eta)": (0.0, 1.0, 2.0, 3.0, 4.0),
+    "production radius, mm": (0.0, 1.0, 30.0, 100.0, 1100.0),
+    "abs(vertex z), mm": (0.0, 55.0, 110.0, 165.0, 3000.0),
+}
 INTEGERS = ("hit_id", "volume_id", "layer_id", "module_id")
 
 
@@ -121,6 +128,40 @@ def columns(prefix: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     return narrow(hits, INTEGERS), narrow(cells, ("hit_id", "ch0", "ch1"))
 
 
+def columns_of(
+    event: exatrkx.Event, tracks: exatrkx.Tracks
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of reconstructable particles above 0.5 GeV the quantities of BINS, [n, 4],
+    and which are found."""
+    particles, found = event.particles, exatrkx.match(event, tracks)[1]
+    if particles is None or event.particle_ids is None:
+        raise ValueError("an event has no truth")
+    px, py, pz = particles["momentum"].T.astype(float)
+    pt, eta = np.hypot(px, py), np.arcsinh(pz / np.hypot(px, py))
+    rows = np.searchsorted(particles["id"], event.particle_ids[event.particle_ids > 0])
+    use = np.bincount(rows, minlength=len(particles)) >= MIN_HITS
+    use &= (particles["charge"] != 0) & (pt > MIN_PT[0]) & (np.abs(eta) < MAX_ETA)
+    x, y, z = particles["vertex"].T.astype(float)
+    values = np.stack((pt, np.abs(eta), np.hypot(x, y), np.abs(z)), axis=1)
+    return values[use], found[use]
+
+
+def by_bins(events: list[exatrkx.Event], tracks: list[exatrkx.Tracks]) -> str:
+    """The technical efficiency above 0.5 GeV by each quantity of BINS; by z of
+    the vertex only for particles from within 1 mm of the beam line."""
+    pairs = [columns_of(*pair) for pair in zip(events, tracks, strict=True)]
+    values, found = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    text = []
+    for k, (name, edges) in enumerate(BINS.items()):
+        use = values[:, 2] <= 1.0 if "vertex" in name else np.full(len(found), True)
+        whole = np.histogram(values[use, k], edges)[0]
+        part = np.histogram(values[use & found, k], edges)[0]
+        rates = [f"{a / b:.3f}" if b else "-" for a, b in zip(part, whole, strict=True)]
+        bounds = " ".join(f"{edge:g}" for edge in edges)
+        text.append(f"by {name} ({bounds}): {' '.join(rates)}")
+    return "; ".join(text)
+
+
 def describe(inputs: Inputs, labels: np.ndarray) -> str:
     """Rates over all events."""
     events = read_events(inputs)
@@ -131,7 +172,8 @@ def describe(inputs: Inputs, labels: np.ndarray) -> str:
         f"technical efficiency {hard.technical_efficiency.value:.4f} above "
         f"{MIN_PT[0]} GeV, {all_pt.technical_efficiency.value:.4f} above "
         f"{MIN_PT[1]}, fakes {hard.fake_rate.value:.4f}, "
-        f"score {hard.trackml_score:.4f}"
+        f"score {hard.trackml_score:.4f}, generation 0 {hard.primary_score:.4f}, "
+        f"purity {hard.purity.value:.4f}; {by_bins(events, tracks)}"
     )
 
 
