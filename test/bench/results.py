@@ -116,9 +116,12 @@ TABLES: dict[str, Table] = {
         STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
     ),
     "triplets": training("triplets"),
+    "hough": training("hough", "--steps 300"),
+    "weights": training("weights"),
     "lorentz": training("lorentz"),
     "embedded": training("embedded"),
     "batch": training("batch"),
+    "oneshot": training("oneshot"),
     "switches": Table(
         "test/bench/README.md",
         "python3 test/bench/training.py ranks build/switches --steps 12",
