@@ -32,12 +32,17 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
     $(BUILD)/obj/test/cuda/test_cuda% %/cuda/device.o %/unit/main.o %/support.o \
     %/job.o %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
+# The ranks of a group, over an emulation of NCCL.
+SHIM_RANKS := $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o \
+    $(BUILD)/obj/test/cuda/test_dist_nccl.o
 # The same with every access of a kernel checked (test/cuda_shim/access.cpp).
 SHIM_CHECKED := $(BUILD)/test/cuda-shim-checked
 CHECKED_OBJECTS := $(patsubst $(BUILD)/obj/shim/cuda/%,\
     $(BUILD)/obj/checked/cuda/%,$(SHIM_OBJECTS))
 # The library over it, for programs and Python.
 SHIM_LIBRARY := $(BUILD)/test/device/libexatrkx.so.$(MAJOR)
+SHIM_NCCL := $(patsubst %.c,$(BUILD)/obj/shim/%.o,$(wildcard cuda/dist/*.c))
+SHIM_DIST := $(BUILD)/test/device/libexatrkx_dist.so.$(MAJOR)
 CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
     -fsanitize=alignment -fsanitize-undefined-trap-on-error
 
@@ -60,7 +65,7 @@ PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
 tests: $(TESTS) $(FAULTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
-    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY))
+    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY) $(SHIM_DIST))
 
 $(BUILD)/obj/test/%.o: test/%.c
 	$(call compile,-Itest/unit -Itest/checkop)
@@ -73,6 +78,8 @@ $(BUILD)/obj/shim/%.o: %
 	$(call compile_shim)
 $(BUILD)/obj/checked/%.o: %
 	$(call compile_shim,$(CHECKED_FLAGS))
+$(BUILD)/obj/shim/cuda/dist/%.o: cuda/dist/%.c
+	$(call compile,-I$(SHIM))
 # $(call compile_shim,flags): one object of the emulation from one source.
 SHIM_COMPILE = $(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g \
     -fPIC -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) \
@@ -92,9 +99,12 @@ $(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY): private LINKER := $(CXX)
 $(SHIM_LIBRARY): $(filter-out $(BUILD)/obj/test/% %/shared_memory.cu.o,\
     $(SHIM_OBJECTS)) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o)
 	@mkdir -p $(@D)
-	$(call link,$(LDFLAGS_LIB) $(LDLIBS_LIB))
-$(SHIM_TESTS): $(SHIM_OBJECTS)
-$(SHIM_CHECKED): $(CHECKED_OBJECTS)
+	@sed 's/local:/cuda*; nccl*; local:/' lib/exatrkx.map >$@.map
+	$(call link,$(LDFLAGS_LIB:%lib/exatrkx.map=%$@.map) $(LDLIBS_LIB))
+$(SHIM_DIST): $(DIST_OBJECTS) $(DIST_MPI) $(SHIM_NCCL) $(SHIM_LIBRARY)
+	$(call link,$(LDFLAGS_DIST) $(SHIM_LIBRARY) $(MPI_LDLIBS) -lpthread -lm)
+$(SHIM_TESTS): $(SHIM_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)
+$(SHIM_CHECKED): $(CHECKED_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)
 $(SHIM_TESTS) $(SHIM_CHECKED):
 	$(call link,-no-pie -lz -lpthread -lm $(LDLIBS_CHECK))
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
@@ -139,7 +149,8 @@ check-device: deps
 	@$(MAKE) --no-print-directory check-mutations
 check-mutations: $(SHIM_CHECKED)
 	@test/cuda_shim/mutations.sh $(BUILD)/mutations \
-	    '$(SHIM_COMPILE) $(CHECKED_FLAGS)' '$(CHECKED_OBJECTS)' \
+	    '$(SHIM_COMPILE) $(CHECKED_FLAGS)' \
+	    '$(CHECKED_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)' \
 	    '-lz -lpthread -lm $(LDLIBS_CHECK)'
 
 # Parts of check with the number of failures that were tried.

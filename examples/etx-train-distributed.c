@@ -7,6 +7,7 @@
  * rank->result: 0, or the exit status of the program after a line on stderr.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,8 +33,9 @@ static const char summary[] =
 struct options {
     struct training_options common;
     const char *deal, *report;
-    const char *parts; /* phi, kd or NULL: whole graphs */
-    int64_t n_ranks;   /* threads of this process; 0: MPI */
+    const char *parts;  /* phi, kd or NULL: whole graphs */
+    const char *device; /* NULL: the CPU */
+    int64_t n_ranks;    /* threads of this process; 0: MPI */
     int64_t n_threads;
     double deadline;
     int32_t is_fast, is_sharded;
@@ -73,6 +75,10 @@ static void read_options(struct options *o, int argc, char **argv)
             "partition every graph over all ranks: sectors of azimuth (phi) or "
             "recursive bisection (kd)",
             .text = &o->parts},
+        {"device", "LIST",
+            "cpu (default), cuda:N or, as in cuda:0,1, a GPU for each rank in "
+            "turn",
+            .text = &o->device},
         {"shard", NULL,
             "each rank reads and keeps only its own training events",
             .flag = &o->is_sharded},
@@ -99,11 +105,24 @@ struct step_seconds {
     double moving, waiting; /* as in etx_dist_statistics */
 };
 
+static etx_status make_dist_options(
+    etx_dist_options *options, const struct options *o)
+{
+    const etx_status status = etx_dist_options_init(options, sizeof *options);
+
+    options->is_fast = o->is_fast;
+    options->deadline = o->deadline;
+    if (o->deal != NULL && strcmp(o->deal, "turn") == 0)
+        options->deal = ETX_DEAL_IN_TURN;
+    return status;
+}
+
 /* State of a rank. */
 struct rank {
     const struct options *options;
     const char *config; /* the text */
     etx_dist *dist;
+    etx_dist *devices; /* the same ranks over NCCL, or NULL */
     int32_t number, n_ranks;
     etx_context *context;
     etx_detector *detector;
@@ -238,6 +257,12 @@ static int resume(struct rank *rank)
     return 0;
 }
 
+/* Whose ranks add up gradients. */
+static etx_dist *team_dist(const struct rank *rank)
+{
+    return rank->devices != NULL ? rank->devices : rank->dist;
+}
+
 /* Data parallel (graphs of a step on different ranks) or graph parallel. */
 static int join_ranks(struct rank *rank)
 {
@@ -252,7 +277,7 @@ static int join_ranks(struct rank *rank)
             "--graph-parallel");
         return 0;
     }
-    RANK_CHECK(rank, etx_dist_team(&team, rank->dist), "team");
+    RANK_CHECK(rank, etx_dist_team(&team, team_dist(rank)), "team");
     RANK_CHECK(rank, etx_trainer_set_team(rank->trainer, &team), "team");
     return 0;
 }
@@ -300,13 +325,49 @@ static int share_cores(struct rank *rank, int64_t *n_threads)
     return 0;
 }
 
+/* The device of this rank: of the list, in turn. */
+static void find_device(char *out, size_t size, const struct rank *rank)
+{
+    const char *list = rank->options->device;
+    int32_t n = 1;
+
+    list = list == NULL ? "cpu" : list;
+    for (const char *at = list; *at != '\0'; at++)
+        n += *at == ',';
+    for (int32_t skip = rank->number % n; skip > 0; skip--)
+        list = strchr(list, ',') + 1;
+    snprintf(out, size, "%s%.*s", isdigit((unsigned char)*list) ? "cuda:" : "",
+        (int)strcspn(list, ","), list);
+}
+
+/* On GPUs: the ranks over NCCL, which every rank opens. */
+static int open_devices(struct rank *rank, const char *device)
+{
+    const char *const colon = strchr(device, ':');
+    etx_dist_options options;
+
+    if (strncmp(device, "cuda", 4) != 0 || rank->n_ranks == 1 ||
+        rank->options->parts != NULL || !etx_dist_has_nccl())
+        return 0;
+    RANK_CHECK(rank, make_dist_options(&options, rank->options), "--device");
+    RANK_CHECK(rank,
+        etx_dist_open_nccl(&rank->devices, rank->dist,
+            colon != NULL ? (int32_t)strtol(colon + 1, NULL, 10) : 0, &options),
+        "--device");
+    return 0;
+}
+
 static int open_context(struct rank *rank)
 {
     int64_t n_threads = rank->options->n_threads;
+    char device[64];
 
     if (n_threads == 0 && share_cores(rank, &n_threads) != 0)
         return rank->result;
-    rank->result = program_context(&rank->context, "cpu", &n_threads);
+    find_device(device, sizeof device, rank);
+    rank->result = program_context(&rank->context, device, &n_threads);
+    if (rank->result == 0)
+        (void)open_devices(rank, device);
     if (rank->result == 0 && rank->number == 0)
         printf("%d ranks, rank 0 has %lld threads\n", (int)rank->n_ranks,
             (long long)n_threads);
@@ -354,6 +415,7 @@ static void rank_close(struct rank *rank)
     etx_model_free(rank->start);
     etx_detector_free(rank->detector);
     etx_context_free(rank->context);
+    etx_dist_close(rank->devices);
     free(rank->checkpoint);
     free(rank->earlier);
     if (training_log_close(rank->log, rank->options->common.log) != 0)
@@ -417,10 +479,12 @@ static int run_step(struct rank *rank)
     etx_dist_statistics before = {.struct_size = sizeof before};
     etx_dist_statistics after = {.struct_size = sizeof after};
 
-    RANK_CHECK(rank, etx_dist_get_statistics(&before, rank->dist), "training");
+    RANK_CHECK(
+        rank, etx_dist_get_statistics(&before, team_dist(rank)), "training");
     RANK_CHECK(
         rank, etx_trainer_step(rank->trainer, &rank->report), "training");
-    RANK_CHECK(rank, etx_dist_get_statistics(&after, rank->dist), "training");
+    RANK_CHECK(
+        rank, etx_dist_get_statistics(&after, team_dist(rank)), "training");
     rank->spent.all += program_now() - begin;
     rank->spent.graphs += rank->report.graphs_seconds;
     rank->spent.network += rank->report.network_seconds;
@@ -639,12 +703,8 @@ static int32_t open_group(etx_dist **dist, const struct options *o)
 {
     const int32_t n_ranks = (int32_t)o->n_ranks;
     etx_dist_options options;
-    etx_status status = etx_dist_options_init(&options, sizeof options);
+    etx_status status = make_dist_options(&options, o);
 
-    options.is_fast = o->is_fast;
-    options.deadline = o->deadline;
-    if (o->deal != NULL && strcmp(o->deal, "turn") == 0)
-        options.deal = ETX_DEAL_IN_TURN;
     if (status == ETX_OK && n_ranks == 0 && etx_dist_has_mpi())
         status = etx_dist_open_mpi(dist, &options);
     else if (status == ETX_OK)

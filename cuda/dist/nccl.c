@@ -50,6 +50,14 @@ static int is_fine(ncclResult_t result)
     return result == ncclSuccess || result == ncclInProgress;
 }
 
+/* A group of calls ends with the result of the last one. */
+static ncclResult_t end_group(ncclResult_t result)
+{
+    const ncclResult_t end = ncclGroupEnd();
+
+    return is_fine(result) ? end : result;
+}
+
 /* Queue the piece for every rank and that from every rank as one group. */
 static ncclResult_t send_pieces(
     const struct etx_comm *comm, const size_t *n_from, const size_t *n_to)
@@ -69,11 +77,7 @@ static ncclResult_t send_pieces(
         from += n_to[r];
         to += n_from[r];
     }
-    if (is_fine(result))
-        result = ncclGroupEnd();
-    else
-        (void)ncclGroupEnd();
-    return result;
+    return end_group(result);
 }
 
 /* Bytes of the pieces of all ranks: out [n_ranks]. */
@@ -126,10 +130,7 @@ static ncclResult_t broadcast_pieces(
                 nccl->comm, nccl->stream);
         to += bytes;
     }
-    if (is_fine(result))
-        return ncclGroupEnd();
-    (void)ncclGroupEnd();
-    return result;
+    return end_group(result);
 }
 
 static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
@@ -171,6 +172,32 @@ done:
     return status;
 }
 
+/* Queue the array of every owner to all ranks as one group. */
+static ncclResult_t broadcast_slices(struct nccl *nccl, float *const *slice,
+    int64_t n_values, int64_t n_slices, const int32_t *owner)
+{
+    ncclResult_t result = ncclGroupStart();
+
+    for (int64_t k = 0; k < n_slices && is_fine(result); k++)
+        result = ncclBroadcast(slice[k], slice[k], (size_t)n_values,
+            ncclFloat32, owner[k], nccl->comm, nccl->stream);
+    return end_group(result);
+}
+
+static etx_status share(struct etx_comm *comm, float *const *slice,
+    int64_t n_values, int64_t n_slices, const int32_t *owner)
+{
+    struct host_device host_device = {NULL, NULL};
+    etx_status status;
+
+    ETX_CHECK(etx_nccl_use_device(comm, &host_device));
+    ETX_CHECK(etx_nccl_finish(comm, "share",
+        broadcast_slices(self(comm), slice, n_values, n_slices, owner)));
+done:
+    etx_nccl_restore_device(host_device);
+    return status;
+}
+
 static etx_status barrier(struct etx_comm *comm)
 {
     int64_t one = 1;
@@ -183,6 +210,7 @@ const struct etx_comm_transport etx_nccl_transport = {.name = "nccl",
     .gather = gather,
     .all_to_all = all_to_all,
     .broadcast = broadcast,
+    .share = share,
     .barrier = barrier,
     .abort_group = etx_nccl_abort,
     .end_processes = etx_nccl_end_processes,

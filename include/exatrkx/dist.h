@@ -57,11 +57,12 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_open_mpi(
 ETX_API int32_t etx_dist_has_nccl(void);
 
 /* A group of the ranks of another group, host, over NCCL; every rank has its
- * own CUDA device, device_index. Arrays are in host memory and are staged. host
- * carries the handshake and ends processes; close it after *out. Called by all
- * ranks together; when one fails all fail. The current CUDA device of the
- * calling thread does not change. options may be NULL. ETX_ERR_UNSUPPORTED
- * without the device or in a build without NCCL. */
+ * own CUDA device, device_index. Arrays are in host memory and are staged, but
+ * for gradients of a trainer with a context on that device. host carries the
+ * handshake and ends processes; close it after *out. Called by all ranks
+ * together; when one fails all fail. The current CUDA device of the calling
+ * thread does not change. options may be NULL. ETX_ERR_UNSUPPORTED without the
+ * device or in a build without NCCL. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_nccl(etx_dist **out,
     etx_dist *host, int32_t device_index, const etx_dist_options *options);
 

@@ -196,6 +196,13 @@ typedef struct etx_team {
      * be independent of n_ranks the sum must be that of etx_gradient_sum. */
     etx_status (*sum_slices)(void *self, float *sum, int64_t n_values,
         int64_t n_slices, const int32_t *owner, float *const *slice);
+    /* In place of sum_slices for trainers with a context on a device, or NULL:
+     * gradients then come to the host. slice[k] [n_values] in memory of this
+     * rank's device, k = 0 .. n_slices - 1, complete, becomes that of rank
+     * owner[k] before it returns; the trainer adds them there, as
+     * etx_gradient_sum does. */
+    etx_status (*share_slices)(void *self, float *const *slice,
+        int64_t n_values, int64_t n_slices, const int32_t *owner);
 } etx_team;
 
 /* Join a team; before the first step and before an event is assigned to a rank.

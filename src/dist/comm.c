@@ -114,6 +114,21 @@ etx_status etx_comm_broadcast(
         comm, status, begin, comm->rank == root ? n * (int64_t)size : 0);
 }
 
+etx_status etx_comm_share(struct etx_comm *comm, float *const *slice,
+    int64_t n_values, int64_t n_slices, const int32_t *owner)
+{
+    const double begin = etx_comm_now();
+    int64_t n_mine = 0;
+    etx_status status = check(comm, "share");
+
+    for (int64_t k = 0; k < n_slices; k++)
+        n_mine += owner[k] == comm->rank;
+    if (status == ETX_OK && n_values > 0)
+        status = comm->transport->share(comm, slice, n_values, n_slices, owner);
+    return end_operation(
+        comm, status, begin, n_mine * n_values * (int64_t)sizeof(float));
+}
+
 etx_status etx_comm_barrier(struct etx_comm *comm)
 {
     const double begin = etx_comm_now();

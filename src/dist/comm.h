@@ -59,6 +59,11 @@ struct etx_comm_transport {
     etx_status (*broadcast)(struct etx_comm *comm, void *data, int64_t n,
         size_t size, int32_t root);
 
+    /* NULL, or: slice[k] [n_values] in memory of this rank's device becomes
+     * that of rank owner[k], k < n_slices. */
+    etx_status (*share)(struct etx_comm *comm, float *const *slice,
+        int64_t n_values, int64_t n_slices, const int32_t *owner);
+
     /* No rank returns before every rank has called. */
     etx_status (*barrier)(struct etx_comm *comm);
 
@@ -136,6 +141,8 @@ etx_status etx_comm_all_to_all(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size);
 etx_status etx_comm_broadcast(
     struct etx_comm *comm, void *data, int64_t n, size_t size, int32_t root);
+etx_status etx_comm_share(struct etx_comm *comm, float *const *slice,
+    int64_t n_values, int64_t n_slices, const int32_t *owner);
 etx_status etx_comm_barrier(struct etx_comm *comm);
 
 /* This rank failed: notify the others; later calls of this rank fail. */

@@ -179,6 +179,19 @@ done:
     return status;
 }
 
+/* Of ranks with devices: every rank gets all gradients. */
+static etx_status share_slices(void *self, float *const *slice,
+    int64_t n_values, int64_t n_slices, const int32_t *owner)
+{
+    struct etx_dist *dist = self;
+    etx_status status;
+
+    ETX_CHECK(etx_comm_barrier(dist->comm));
+    ETX_CHECK(etx_comm_share(dist->comm, slice, n_values, n_slices, owner));
+done:
+    return status;
+}
+
 static etx_status sum_values(void *self, double *values, int64_t n)
 {
     struct etx_dist *dist = self;
@@ -216,7 +229,9 @@ etx_status etx_dist_team(etx_team *out, etx_dist *dist)
         .self = dist,
         .sum = sum_values,
         .gather = gather_words,
-        .sum_slices = sum_slices};
+        .sum_slices = sum_slices,
+        .share_slices =
+            dist->comm->transport->share != NULL ? share_slices : NULL};
 done:
     return status;
 }

@@ -7,12 +7,12 @@
 
 #define CUDA_VERSION 13000
 
-enum CUresult {
+typedef enum cudaError_enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_INVALID_DEVICE = 101
-};
+} CUresult;
 
 typedef int CUdevice;
 typedef struct shim_context *CUcontext;

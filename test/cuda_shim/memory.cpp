@@ -332,6 +332,21 @@ static CUresult pop_context(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+static CUresult get_current(CUcontext *context)
+{
+    *context = pushed.empty() && !is_active[selected]
+                   ? NULL
+                   : &contexts[shim_device()];
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_current(CUcontext context)
+{
+    (pushed.empty() ? selected : pushed.back()) =
+        context == NULL ? 0 : (int)(context - contexts);
+    return CUDA_SUCCESS;
+}
+
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
     unsigned, unsigned long long, enum cudaDriverEntryPointQueryResult *result)
 {
@@ -340,6 +355,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
         {"cuDevicePrimaryCtxRetain", reinterpret_cast<void *>(retain_context)},
         {"cuDevicePrimaryCtxRelease",
             reinterpret_cast<void *>(release_context)},
+        {"cuCtxGetCurrent", reinterpret_cast<void *>(get_current)},
+        {"cuCtxSetCurrent", reinterpret_cast<void *>(set_current)},
         {"cuCtxPushCurrent", reinterpret_cast<void *>(push_context)},
         {"cuCtxPopCurrent", reinterpret_cast<void *>(pop_context)}};
     const auto found = functions.find(name);
@@ -452,6 +469,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     trim_pools();
     counts.spins++;
     return counted(&counts.waits);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    check_stream(stream);
+    finish(stream->queue.get(), UINT64_MAX);
+    return shim_is_communicating(stream) ? fail(cudaErrorNotReady)
+                                         : answer(cudaErrorLaunchFailure);
 }
 
 cudaError_t shim_begin(enum shim_work work, cudaStream_t stream)
@@ -743,6 +768,12 @@ void *shim_lender(int32_t device)
     return &lender[device];
 }
 
+void shim_finish_lending(void)
+{
+    for (const struct shim_stream &stream : lender)
+        finish(stream.queue.get(), UINT64_MAX);
+}
+
 void *shim_lend(int32_t device, const void *values, size_t bytes)
 {
     const char *const from = static_cast<const char *>(values);
@@ -767,6 +798,33 @@ void shim_reclaim(void *memory)
     const shim_turn turn;
 
     free_piece(find_piece(memory, false));
+}
+
+/* Without a pool; freed once the device has nothing more to do. */
+static struct shim_pool plain[SHIM_DEVICES];
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    const cudaError_t error = answer(cudaErrorMemoryAllocation);
+    const shim_turn turn;
+
+    if (error != cudaSuccess)
+        return error;
+    open_heap();
+    is_active[shim_device()] = true;
+    plain[shim_device()].device = shim_device();
+    *memory =
+        make_piece(heap, heap + DEVICE_BYTES, bytes, &plain[shim_device()]);
+    return *memory != NULL ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    const shim_turn turn;
+
+    if (memory != NULL)
+        free_piece(find_piece(memory, false));
+    return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes)

@@ -37,6 +37,9 @@ struct shim_position {
 };
 struct shim_position shim_position(void);
 
+/* Whether the stream waits for other ranks of NCCL. */
+int32_t shim_is_communicating(struct shim_stream *stream);
+
 /* A range of addresses. */
 struct shim_range {
     const char *begin;

@@ -61,6 +61,8 @@ void shim_leave(void);
 void *shim_lend(int32_t device, const void *values, size_t bytes);
 void shim_reclaim(void *memory);
 void *shim_lender(int32_t device);
+/* Wait for all that it writes. */
+void shim_finish_lending(void);
 
 /* The device that is current in this thread. */
 int32_t shim_device(void);

@@ -125,6 +125,35 @@ else
     echo 'SKIPPED dist without links: no cc, or a sanitizer'
 fi
 
+# A device for each rank, over the emulations of CUDA and NCCL: one, two and
+# four devices, and two that end early and go on as four.
+if [ -e "$build/test/device/libexatrkx_dist.so.0" ]; then
+    config 3 >"$tmp/devices.json"
+    devices()
+    {
+        n=$1
+        list=$2
+        name=$3
+        shift 3
+        LD_LIBRARY_PATH=$build/test/device timeout 300 "$train" --ranks "$n" \
+            --device "$list" --config "$tmp/devices.json" --threads 1 \
+            --data examples/data/event000000000 \
+            --data examples/data/event000000001 --out "$tmp/$name" "$@" \
+            >"$tmp/stdout" 2>"$tmp/stderr" || fail "$n ranks on $list"
+    }
+    devices 1 cuda device1
+    devices 2 cuda:0,1 device2
+    cmp "$tmp/device1" "$tmp/device2" || fail 'two devices differ from one'
+    devices 4 cuda:0,1,2,3 device4
+    cmp "$tmp/device1" "$tmp/device4" || fail 'four devices differ from one'
+    devices 2 cuda:0,1 resumed --time-limit 0.000001
+    devices 4 cuda:3,2,1,0 resumed --resume
+    cmp "$tmp/device1" "$tmp/resumed" || fail 'two devices, then four: differ'
+    echo 'dist: 1, 2 and 4 devices, and 2 that go on as 4: the same model'
+else
+    echo 'SKIPPED dist on devices: no C++ compiler, or not x86-64'
+fi
+
 # Threads follow the cores of the rank, not of the machine.
 if taskset -c "$(taskset -cp $$ | sed 's/.*: //;s/[-,].*//')" true; then
     OMPI_COMM_WORLD_LOCAL_SIZE=7 taskset -c \

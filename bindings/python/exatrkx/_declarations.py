@@ -376,6 +376,7 @@ class etx_team(c.Structure):
         ("sum", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64)),
         ("gather", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)),
         ("sum_slices", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p)),
+        ("share_slices", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p)),
     ]
 
 

@@ -8,6 +8,7 @@
 #include "memory/memory.h"
 #include "train/transfer.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static etx_status fill_zeros(
@@ -71,17 +72,24 @@ done:
     return status;
 }
 
+/* gradient = total [n_values] */
+static etx_status copy_total(
+    float *gradient, const struct etx_gradient_sum *sum, const float *total)
+{
+    const struct etx_columns_args copy = {.n_rows = 1,
+        .width = (int32_t)sum->n_values,
+        .x_stride = sum->n_values,
+        .y_stride = sum->n_values,
+        .x = total,
+        .y = gradient};
+
+    return sum->context->ops->columns(sum->context->stream, &copy);
+}
+
 /* gradient = the sum of the levels, smallest first, as the tree has them. */
 static etx_status add_levels(
     float *gradient, const struct etx_gradient_sum *sum)
 {
-    const struct etx_context *context = sum->context;
-    const int64_t n = sum->n_values;
-    struct etx_columns_args copy = {.n_rows = 1,
-        .width = (int32_t)n,
-        .x_stride = n,
-        .y_stride = n,
-        .y = gradient};
     float *total = NULL;
     etx_status status = ETX_OK;
 
@@ -89,22 +97,38 @@ static etx_status add_levels(
         if (sum->level[l] == NULL)
             continue;
         if (total != NULL)
-            ETX_CHECK(add_to(context, sum->level[l], total, n));
+            ETX_CHECK(
+                add_to(sum->context, sum->level[l], total, sum->n_values));
         total = sum->level[l];
     }
-    copy.x = total;
-    ETX_CHECK(context->ops->columns(context->stream, &copy));
+    ETX_CHECK(copy_total(gradient, sum, total));
 done:
     return status;
 }
 
 /* -------------------------------------------------------------- a team -- */
 
-/* The array of the host that gets the gradient of graph k. */
-static etx_status open_host(
+static bool is_on_device(const struct etx_gradient_sum *sum)
+{
+    return sum->context->stream->memory != NULL;
+}
+
+/* Whether the ranks share gradients on their devices. */
+static bool is_shared(const struct etx_gradient_sum *sum)
+{
+    return is_on_device(sum) && sum->team->share_slices != NULL;
+}
+
+/* Where the gradients of this rank's graphs are. */
+static struct etx_context *team_context(const struct etx_gradient_sum *sum)
+{
+    return is_shared(sum) ? sum->context : etx_host_of(sum->context);
+}
+
+/* The array there that gets the gradient of graph k. */
+static etx_status open_team(
     float **out, struct etx_gradient_sum *sum, int64_t k)
 {
-    struct etx_context *host = etx_host_of(sum->context);
     etx_status status = ETX_OK;
 
     if (sum->team->is_fast && sum->rank != NULL) {
@@ -112,7 +136,7 @@ static etx_status open_host(
         return ETX_OK;
     }
     *out = NULL;
-    ETX_CHECK(alloc_zeros(out, host, sum->n_values));
+    ETX_CHECK(alloc_zeros(out, team_context(sum), sum->n_values));
     if (sum->team->is_fast)
         sum->rank = *out;
     else
@@ -139,33 +163,40 @@ done:
     return status;
 }
 
-/* out = the sum of one array per rank: zeros where it has no graph. */
-static etx_status sum_ranks(float *out, struct etx_gradient_sum *sum)
+/* What the ranks add: an array of each graph or, with is_fast, of each rank. */
+struct slices {
+    int64_t n;
+    const int32_t *owner; /* [n] ranks */
+    float **array;        /* [n] NULL: another rank has it */
+};
+
+/* Of a rank without a graph: zeros. */
+static etx_status slices_of_ranks(
+    struct slices *slices, struct etx_gradient_sum *sum)
 {
-    const etx_team *team = sum->team;
-    struct etx_context *host = etx_host_of(sum->context);
-    struct etx_arena *arena = host->stream->arena;
+    const int32_t n_ranks = sum->team->n_ranks;
+    struct etx_arena *arena = etx_train_host(sum->context)->arena;
     int32_t *owner;
-    float **array;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&owner, arena, team->n_ranks, sizeof *owner, "owners"));
-    ETX_CHECK(etx_arena_alloc(
-        &array, arena, team->n_ranks, sizeof(*array), "gradients of ranks"));
-    memset(array, 0, (size_t)team->n_ranks * sizeof(*array));
-    for (int32_t r = 0; r < team->n_ranks; r++)
+    ETX_CHECK(etx_arena_alloc(&owner, arena, n_ranks, sizeof *owner, "owners"));
+    ETX_CHECK(etx_arena_alloc(&slices->array, arena, n_ranks,
+        sizeof(*slices->array), "gradients of ranks"));
+    memset(slices->array, 0, (size_t)n_ranks * sizeof(*slices->array));
+    for (int32_t r = 0; r < n_ranks; r++)
         owner[r] = r;
     if (sum->rank == NULL)
-        ETX_CHECK(alloc_zeros(&sum->rank, host, sum->n_values));
-    array[team->rank] = sum->rank;
-    ETX_CHECK(team->sum_slices(
-        team->self, out, sum->n_values, team->n_ranks, owner, array));
+        ETX_CHECK(alloc_zeros(&sum->rank, team_context(sum), sum->n_values));
+    slices->array[sum->team->rank] = sum->rank;
+    slices->owner = owner;
+    slices->n = n_ranks;
 done:
     return status;
 }
 
-static etx_status finish_team(float *gradient, struct etx_gradient_sum *sum)
+/* gradient = their sum, on the host. */
+static etx_status sum_on_host(float *gradient,
+    const struct etx_gradient_sum *sum, const struct slices *slices)
 {
     const etx_team *team = sum->team;
     const int64_t n = sum->n_values;
@@ -174,13 +205,51 @@ static etx_status finish_team(float *gradient, struct etx_gradient_sum *sum)
 
     ETX_CHECK(etx_arena_alloc(&total, etx_train_host(sum->context)->arena, n,
         sizeof *total, "gradient of the step"));
-    if (team->is_fast)
-        ETX_CHECK(sum_ranks(total, sum));
-    else
-        ETX_CHECK(team->sum_slices(
-            team->self, total, n, sum->n_graphs, sum->owner, sum->graph));
+    ETX_CHECK(team->sum_slices(
+        team->self, total, n, slices->n, slices->owner, slices->array));
     ETX_CHECK(etx_memory_to_device(
         sum->context->stream->memory, gradient, total, n, sizeof *total));
+done:
+    return status;
+}
+
+/* The same on the device, where the ranks share them: the tree of
+ * etx_gradient_sum_tree. */
+static etx_status sum_on_device(float *gradient,
+    const struct etx_gradient_sum *sum, const struct slices *slices)
+{
+    const struct etx_stream *stream = sum->context->stream;
+    const etx_team *team = sum->team;
+    const int64_t n = sum->n_values;
+    float **array = slices->array;
+    etx_status status;
+
+    for (int64_t k = 0; k < slices->n; k++)
+        if (array[k] == NULL)
+            ETX_CHECK(etx_arena_alloc(&array[k], stream->arena, n,
+                sizeof **array, "gradient of another rank"));
+    ETX_CHECK(etx_memory_synchronize(stream->memory));
+    ETX_CHECK(
+        team->share_slices(team->self, array, n, slices->n, slices->owner));
+    for (int64_t stride = 1; stride < slices->n; stride *= 2)
+        for (int64_t k = 0; k + stride < slices->n; k += 2 * stride)
+            ETX_CHECK(add_to(sum->context, array[k], array[k + stride], n));
+    ETX_CHECK(copy_total(gradient, sum, array[0]));
+done:
+    return status;
+}
+
+static etx_status finish_team(float *gradient, struct etx_gradient_sum *sum)
+{
+    struct slices slices = {sum->n_graphs, sum->owner, sum->graph};
+    etx_status status = ETX_OK;
+
+    if (sum->team->is_fast)
+        ETX_CHECK(slices_of_ranks(&slices, sum));
+    if (is_shared(sum))
+        ETX_CHECK(sum_on_device(gradient, sum, &slices));
+    else
+        ETX_CHECK(sum_on_host(gradient, sum, &slices));
 done:
     return status;
 }
@@ -212,19 +281,18 @@ done:
 etx_status etx_gradient_open(
     float **out, struct etx_gradient_sum *sum, int64_t k)
 {
-    const int on_device = sum->context->stream->memory != NULL;
-    float *host;
+    float *of_team;
     etx_status status = ETX_OK;
 
     if (sum->team->n_ranks == 1) {
         sum->current = sum->n_spare > 0 ? sum->spare[--sum->n_spare] : NULL;
         ETX_CHECK(alloc_zeros(&sum->current, sum->context, sum->n_values));
     } else {
-        ETX_CHECK(open_host(&host, sum, k));
-        if (on_device)
+        ETX_CHECK(open_team(&of_team, sum, k));
+        if (is_on_device(sum) && !is_shared(sum))
             ETX_CHECK(alloc_zeros(&sum->current, sum->context, sum->n_values));
         else
-            sum->current = host;
+            sum->current = of_team;
     }
     *out = sum->current;
 done:
@@ -235,7 +303,7 @@ etx_status etx_gradient_close(struct etx_gradient_sum *sum, int64_t k)
 {
     if (sum->team->n_ranks == 1)
         return climb_tree(sum);
-    if (sum->context->stream->memory != NULL)
+    if (is_on_device(sum) && !is_shared(sum))
         return add_device(sum, k);
     return ETX_OK;
 }

@@ -4,7 +4,9 @@
  *   per graph    a backward adds into zeros where the context computes
  *   over graphs  balanced tree over all graphs of the step, whichever ranks
  *                computed them: the same bits for any number of ranks
- *                (team.is_fast: in order on each rank, then over the ranks)
+ *                (team.is_fast: in order on each rank, then over the ranks);
+ *                each rank adds a range of the parameters, on devices that
+ *                share their gradients all of them
  *   over parts   reduce-scatter and gather, in the order of the partitions
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -31,7 +33,8 @@ struct etx_gradient_sum {
     float *level[ETX_GRADIENT_LEVELS];
     float *spare[ETX_GRADIENT_LEVELS]; /* [n_spare] arrays to reuse */
     int32_t n_spare;
-    /* Of a team, on the host. */
+    /* Of a team, on the host, or where the context computes if the ranks share
+     * their gradients there. */
     float **graph; /* [n_graphs] gradients of this rank's graphs, else NULL */
     float *rank;   /* is_fast: the sum of these */
 };
