@@ -45,32 +45,40 @@ __global__ static void concat_kernel(
     }
 }
 
-/* y [n_rows, width] += bias + added rows; y is 0 before without a product. */
-__global__ static void add_kernel(float *y, const float *bias,
-    struct etx_cuda_rows added, int64_t n_rows, int32_t width,
-    int32_t has_product)
+/* What a linear adds to its product, which is 0 without one. */
+struct terms {
+    int32_t has_product;
+    const float *bias; /* [width] or NULL */
+    struct etx_cuda_rows added;
+};
+
+/* y, column k of row i of the product, with bias and added rows. */
+__device__ static float with_terms(
+    const struct terms &terms, float y, int64_t i, int32_t k, int32_t width)
 {
-    for (int64_t t = etx_first_item(); t < n_rows * width;
-         t += etx_item_step()) {
-        const int64_t i = t / width;
-        const int32_t k = (int32_t)(t % width);
-        float sum = has_product ? y[t] : 0.0f;
+    float sum = terms.has_product ? y : 0.0f;
 
-        if (bias != NULL)
-            sum += bias[k];
-        for (int32_t p = 0; p < added.n; p++) {
-            const struct etx_rows rows = added.rows[p];
+    if (terms.bias != NULL)
+        sum += terms.bias[k];
+    for (int32_t p = 0; p < terms.added.n; p++) {
+        const struct etx_rows &rows = terms.added.rows[p];
 
-            sum += etx_source_value(rows, etx_source_row(rows, i) * width + k);
-        }
-        y[t] = sum;
+        sum += etx_source_value(rows, etx_source_row(rows, i) * width + k);
     }
+    return sum;
 }
 
-/* The norm and activation of a layer, then the end of the perceptron: one warp
- * per row of y [n_rows, n_out]. end.out may be y. */
-__global__ static void finish_kernel(
-    struct etx_cuda_end end, float *y, struct etx_layer layer, int64_t n_rows)
+__global__ static void add_kernel(
+    float *y, struct terms terms, int64_t n_rows, int32_t width)
+{
+    for (int64_t t = etx_first_item(); t < n_rows * width; t += etx_item_step())
+        y[t] = with_terms(terms, y[t], t / width, (int32_t)(t % width), width);
+}
+
+/* The terms, norm and activation of a layer, then the end of the perceptron:
+ * one warp per row of y [n_rows, n_out]. end.out may be y. */
+__global__ static void finish_kernel(struct etx_cuda_end end, float *y,
+    struct terms terms, struct etx_layer layer, int64_t n_rows)
 {
     const int32_t width = layer.n_out;
 
@@ -78,6 +86,8 @@ __global__ static void finish_kernel(
          i += etx_warp_item_step()) {
         float *row = y + i * width;
 
+        for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP)
+            row[k] = with_terms(terms, row[k], i, k, width);
         if (!layer.norm_last && layer.norm != ETX_NORM_NONE)
             etx_normalise_row(row, row, width, layer.norm, layer.eps,
                 layer.gain, layer.shift);
@@ -157,25 +167,30 @@ etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,
         etx_cuda_rows_from(args->part, args->n_parts, first), n_rows, n_in);
 }
 
-/* Bias and added rows onto the product of layer l, if it has one. */
-static etx_status add_terms(struct etx_stream *stream, float *y,
-    const struct etx_mlp_args *args, int32_t l, int64_t first, int64_t n_rows)
+/* Of layer l for the rows from first on. */
+static struct terms terms_of(
+    const struct etx_mlp_args *args, int32_t l, int64_t first)
 {
     const struct etx_layer *layer = &args->layer[l];
-    const int32_t n_added = l == 0 ? args->n_added : 0;
 
-    if (layer->n_in > 0 && layer->bias == NULL && n_added == 0)
-        return ETX_OK;
-    return etx_launch(stream, n_rows * layer->n_out, add_kernel, y, layer->bias,
-        etx_cuda_rows_from(args->added, n_added, first), n_rows, layer->n_out,
-        (int32_t)(layer->n_in > 0));
+    return {layer->n_in > 0, layer->bias,
+        etx_cuda_rows_from(args->added, l == 0 ? args->n_added : 0, first)};
 }
 
-etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
-    const float *x, const struct etx_mlp_args *args, int32_t l, int64_t first,
-    int64_t n_rows)
+static etx_status add_terms(struct etx_stream *stream, float *y,
+    const struct terms &terms, int64_t n_rows, int32_t width)
 {
-    const struct etx_layer *layer = &args->layer[l];
+    if (terms.has_product && terms.bias == NULL && terms.added.n == 0)
+        return ETX_OK;
+    return etx_launch(
+        stream, n_rows * width, add_kernel, y, terms, n_rows, width);
+}
+
+/* y [n_rows, n_out] = the product of layer l with x [n_rows, n_in], if it has
+ * one. */
+static etx_status multiply(struct etx_stream *stream, float *y, const float *x,
+    const struct etx_layer *layer, int64_t n_rows)
+{
     struct etx_cuda_gemm gemm = {};
 
     gemm.m = n_rows;
@@ -185,9 +200,17 @@ etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
     gemm.b = layer->weight;
     gemm.b_is_transposed = 1;
     gemm.c = y;
-    if (layer->n_in > 0)
-        ETX_TRY(etx_cuda_product(stream, &gemm));
-    return add_terms(stream, y, args, l, first, n_rows);
+    return layer->n_in > 0 ? etx_cuda_product(stream, &gemm) : ETX_OK;
+}
+
+etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
+    const float *x, const struct etx_mlp_args *args, int32_t l, int64_t first,
+    int64_t n_rows)
+{
+    const struct etx_layer *layer = &args->layer[l];
+
+    ETX_TRY(multiply(stream, y, x, layer, n_rows));
+    return add_terms(stream, y, terms_of(args, l, first), n_rows, layer->n_out);
 }
 
 /* Batch norm is of columns: the operators of norm and activation. */
@@ -205,19 +228,23 @@ static etx_status finish_by_columns(struct etx_stream *stream, float *y,
     return layer->norm_last ? etx_cuda_norm(stream, &norm) : ETX_OK;
 }
 
+/* All that follows the product y of layer l. */
 static etx_status finish(struct etx_stream *stream,
-    const struct etx_cuda_end *end, float *y, const struct etx_layer *layer,
-    int64_t n_rows)
+    const struct etx_cuda_end *end, float *y, const struct etx_mlp_args *args,
+    int32_t l, int64_t first, int64_t n_rows)
 {
-    struct etx_layer rest = *layer;
+    struct etx_layer layer = args->layer[l];
+    struct terms terms = terms_of(args, l, first);
 
-    if (layer->norm == ETX_NORM_BATCH) {
-        ETX_TRY(finish_by_columns(stream, y, layer, n_rows));
-        rest.norm = ETX_NORM_NONE;
-        rest.activation = ETX_ACTIVATION_NONE;
+    if (layer.norm == ETX_NORM_BATCH) {
+        ETX_TRY(add_terms(stream, y, terms, n_rows, layer.n_out));
+        ETX_TRY(finish_by_columns(stream, y, &layer, n_rows));
+        terms = {1, NULL, {}};
+        layer.norm = ETX_NORM_NONE;
+        layer.activation = ETX_ACTIVATION_NONE;
     }
     return etx_launch_warps(
-        stream, n_rows, finish_kernel, *end, y, rest, n_rows);
+        stream, n_rows, finish_kernel, *end, y, terms, layer, n_rows);
 }
 
 /* One block; x and y [n_rows, widest] are scratch. */
@@ -235,8 +262,8 @@ static etx_status run_block(struct etx_stream *stream,
         end.out = y;
         if (l == last)
             end = etx_cuda_mlp_end(args, first);
-        ETX_TRY(etx_cuda_mlp_linear(stream, y, x, args, l, first, n_rows));
-        ETX_TRY(finish(stream, &end, y, &args->layer[l], n_rows));
+        ETX_TRY(multiply(stream, y, x, &args->layer[l], n_rows));
+        ETX_TRY(finish(stream, &end, y, args, l, first, n_rows));
         x = y;
         y = other;
     }
@@ -337,8 +364,7 @@ static etx_status run_half_block(struct etx_stream *stream,
             end = etx_cuda_mlp_end(args, first);
         if (layer->n_in > 0)
             ETX_TRY(etx_cuda_gemm(stream, &gemm));
-        ETX_TRY(add_terms(stream, block->y, args, l, first, n_rows));
-        ETX_TRY(finish(stream, &end, block->y, layer, n_rows));
+        ETX_TRY(finish(stream, &end, block->y, args, l, first, n_rows));
     }
     return ETX_OK;
 }

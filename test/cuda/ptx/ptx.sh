@@ -13,7 +13,7 @@ if ! python3 -c 'import numpy' 2>/dev/null; then
 fi
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-for name in connected_components mlp_fused radius_graph segment_reduce; do
+for name in connected_components mlp mlp_fused radius_graph segment_reduce; do
     "$nvcc" -ptx -arch=sm_90 -std=c++17 -O3 -fmad=false -I. -Iinclude -Isrc \
         "cuda/op/$name.cu" -o "$out/$name.ptx"
 done

@@ -243,6 +243,51 @@ class Perceptrons(unittest.TestCase):
                 check_count(self, wanted, "mlp_fused_kernel", work, (many - few) / 8)
 
 
+class WideLayers(unittest.TestCase):
+    """What follows the product of a layer that is too wide for the fused kernel."""
+
+    def finish(self, n, width, norm, norm_last, activation, is_half, n_added, seed):
+        memory = Memory()
+        random = np.random.default_rng(seed)
+        y = random.standard_normal((n, width)).astype("f4")
+        bias, gain, shift = random.standard_normal((3, width)).astype("f4")
+        added = random.standard_normal((n_added, n, width)).astype("f4")
+        residual = random.standard_normal((n, width)).astype("f4")
+        dtype = "f2" if is_half else "f4"
+        out = memory.empty(n * width, dtype)
+        end = struct.pack("<QQQQ", 0 if is_half else memory.put(residual), 0,
+                          0 if is_half else out, out if is_half else 0)
+        terms = struct.pack("<i4xQi4x", 1, memory.put(bias), n_added)
+        terms += b"".join(pack_rows(memory.put(a), 0, width) for a in added).ljust(12 * 32, b"\0")
+        layer = struct.pack("<iiQQQQfiii", 8, width, 0, 0, memory.put(gain), memory.put(shift),
+                            1e-5, norm, norm_last, activation)
+        count = Launch(kernel("mlp", "finish_kernel"),
+                       end + struct.pack("<Q", memory.put(y)) + terms + layer
+                       + struct.pack("<q", n), memory, 2).run()
+        x = y.astype(float) + bias + added.sum(0)
+        layer = {"norm": norm, "gain": gain, "shift": shift, "activation": activation}
+        functions = [Perceptron._norm, Perceptron._activation]
+        for function in functions[::-1] if norm_last else functions:
+            x = function(x, layer)
+        x = x if is_half else x + residual
+        found = memory.get(out, n * width, dtype).reshape(n, width).astype(float)
+        np.testing.assert_allclose(found, x, rtol=2e-3, atol=2e-3 if is_half else 1e-4)
+        return count / n
+
+    def test_random_shapes(self):
+        random = np.random.default_rng(12)
+        for seed in range(6):
+            shape = (int(random.integers(1, 40)), int(random.integers(1, 600)),
+                     seed % 2, int(random.integers(2)), seed % 4, seed % 3 == 0, seed % 3)
+            with self.subTest(shape=shape):
+                self.finish(*shape, seed)
+
+    def test_instructions(self):
+        check_count(self, documented(), "finish_kernel",
+                    "row of 512, bias, layer norm, ReLU, to float16",
+                    self.finish(32, 512, 1, 0, RELU, True, 0, 13))
+
+
 def check_count(test, wanted, name, work, count):
     numbers = with_times(count)
     print("| `%s` | %s | %.0f | %.0f | %.0f | %.2f | %.2f |" % (name, work, *numbers))
