@@ -689,8 +689,10 @@ static void *run_rank(void *argument)
     rank->n_ranks = etx_dist_n_ranks(rank->dist);
     if (rank_open(rank) == 0 && rank_train(rank) == 0)
         (void)rank_finish(rank);
-    if (rank->result != 0)
+    if (rank->result != 0) {
+        etx_dist_give_up(rank->devices);
         etx_dist_end_processes(rank->dist, rank->result);
+    }
     rank_close(rank);
     if (rank->result == 0 && rank->number == 0 && rank->is_stopped)
         rank->result = PROGRAM_FAILED;
