@@ -121,6 +121,7 @@ TABLES: dict[str, Table] = {
     "lorentz": training("lorentz"),
     "embedded": training("embedded"),
     "batch": training("batch"),
+    "order": training("order", "--validation-events 4", "mixed"),
     "oneshot": training("oneshot"),
     "switches": Table(
         "test/bench/README.md",

@@ -39,14 +39,6 @@ CHANGES: Mapping[str, dict[str, Any]] = {
     },
     "mean over graphs": {"loss": {"average": "graphs"}},
     "gradient clip 1": {"optimiser": {"gradient_clip": 1.0}},
-    "back at spikes": {
-        "stability": {"spike_factor": 2.0, "spike_window": 20, "snapshot_every": 20}
-        | {"most_rollbacks": 1000}
-    },
-    "layer norm and gradient clip 1": {
-        "model": {"options": SIZE | {"norm": "layer"}},
-        "optimiser": {"gradient_clip": 1.0},
-    },
     "a tenth of the rate": {"schedule": {"learning_rate": 0.01}},
 }
 VARIANTS: Variants = {
@@ -75,7 +67,6 @@ def stability(trained: Trained, events: Sequence[exatrkx.Event]) -> Values:
         "log10 of the largest loss": math.log10(max(losses[n_warm:])),
         "validation loss": trained.validation.loss,
         "AUC": trained.validation.auc,
-        "rollbacks": float(trained.steps[-1].n_rollbacks),
     }
 
 
