@@ -1,7 +1,8 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
-    check-kill check-train-models check-soak check-schedule check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
+    check-kill check-train-models check-soak check-soak-training check-large check-leaks check-schedule \
+    check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources bench bench-regression bench-peers bench-peers-deps bench-ranks \
@@ -49,6 +50,7 @@ CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
 # Failing calls of malloc and of the operating system, in a program that defines
 # these functions.
 FAULTS := $(BUILD)/test/faults-tests
+comma := ,
 FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
     $(filter %/unit/main.o %/support.o %/io_support.o %/io_models.o \
     %/train_bench.o %/train_events.o,$(TEST_OBJECTS))
@@ -58,6 +60,7 @@ NETWORK_STEPS := $(BUILD)/test/network-steps
 TRAINING_MEMORY := $(BUILD)/test/training-memory
 MESSAGES := $(BUILD)/test/messages
 SOAK := $(BUILD)/test/soak
+LARGE := $(BUILD)/test/large
 # One graph on several ranks: a test for mpirun and two benchmarks.
 PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
     $(BUILD)/test/graph-parallel
@@ -83,7 +86,7 @@ $(BUILD)/obj/shim/cuda/dist/%.o: cuda/dist/%.c
 # $(call compile_shim,flags): one object of the emulation from one source.
 SHIM_COMPILE = $(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g \
     -fPIC -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) \
-    $(SANITIZE) -I$(SHIM)
+    $(filter-out $(COVERAGE),$(SANITIZE)) -I$(SHIM)
 compile_shim = @mkdir -p $(@D) && echo "  c++   $@" && $(SHIM_COMPILE) $(1) \
     -I. -Iinclude -Isrc -Itest/checkop -Itest/unit -MMD -MP -c $< -o $@
 
@@ -94,7 +97,9 @@ TESTS_LDLIBS = $(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK)
 $(TESTS): $(TESTS_PARTS)
 	$(call link,$(TESTS_LDLIBS))
 $(FAULTS): $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
-	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK) -ldl)
+	$(call link,-Wl$(comma)--wrap=etx_arena_alloc \
+	    -Wl$(comma)--wrap=etx_check_cancelled \
+	    $(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK) -ldl)
 $(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY): private LINKER := $(CXX)
 $(SHIM_LIBRARY): $(filter-out $(BUILD)/obj/test/% %/shared_memory.cu.o,\
     $(SHIM_OBJECTS)) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o)
@@ -116,7 +121,8 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o
 $(TRAINING_MEMORY): $(BUILD)/obj/test/bench/training_memory.o
 $(MESSAGES): $(BUILD)/obj/test/bench/messages.o
-$(NETWORK_STEPS) $(TRAINING_MEMORY) $(MESSAGES): $(STATIC)
+$(LARGE): $(BUILD)/obj/test/soak/large.o
+$(NETWORK_STEPS) $(TRAINING_MEMORY) $(MESSAGES) $(LARGE): $(STATIC)
 	$(call link,$(LDLIBS_LIB))
 $(BUILD)/test/parts: $(BUILD)/obj/test/dist/parts.o
 $(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
@@ -157,7 +163,7 @@ check-mutations: $(SHIM_CHECKED)
 COUNT_FAILURES := awk -F': ' '/ failures/ { n += $$2 } \
     END { print n " failures were tried" }'
 check-oom: $(FAULTS)
-	@CK_RUN_SUITE=faults_memory $(FAULTS) >$(FAULTS).log || \
+	@ETX_FAULTS=all CK_RUN_SUITE=faults_memory $(FAULTS) >$(FAULTS).log || \
 	    { cat $(FAULTS).log; exit 1; }
 	@$(COUNT_FAILURES) $(FAULTS).log
 check-io: $(FAULTS)
@@ -173,9 +179,14 @@ check-kill: programs
 check-train-models: programs
 	@test/train/models.sh $(BUILD)
 
-# 10 000 events in one process: a minute.
+# 10 000 events in one process: a minute. A training of an hour.
 check-soak: $(SOAK)
 	@$(SOAK)
+check-soak-training: programs
+	@test/soak/training.sh $(BUILD)
+# 10 million hits, and more than 2^31 edges.
+check-large: $(LARGE)
+	@$(LARGE)
 
 # What is broken on purpose in a parser or a label method must fail a suite. A
 # share of all mutants; MUTATE: arguments of the script, MUTATE='--share 1 src/io/csv.c'.
@@ -212,7 +223,7 @@ check-reproducible:
 # test/check.sh. $(call instrument,folder,flags,programs).
 ITEMS ?= $(SUITE:%=suite:%)
 instrument = +@$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
-    OPTIMISE='-O1 -g' SANITIZE='$(2)' $(3:%=build/$(1)/test/%)
+    OPTIMISE='-O1 -g' SANITIZE='$(2)' $(or $(3:%=build/$(1)/test/%),programs)
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -fno-omit-frame-pointer
 # Functions above the operators can be stopped at random (test/schedule).
@@ -226,6 +237,13 @@ asan: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
 	    test/check.sh build/asan build/asan/lib $(or $(ITEMS),suites faults)
+# Every program as its users run it, also with wrong options and files, and the
+# test of the stages for ACTS; a leak changes the exit code.
+check-leaks: programs
+	$(call instrument,asan,$(ASAN))
+	@LD_LIBRARY_PATH=build/asan/lib test/programs/programs.sh build/asan
+	@ETX_PRELOAD="$$(gcc -print-file-name=liblsan.so)" \
+	    test/programs/acts.sh $(BUILD)
 tsan: deps
 	$(call instrument,tsan,$(TSAN),exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
@@ -242,10 +260,15 @@ check-schedule: deps
 	        CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
 	        $(SCHEDULE_SUITES:%=suite:%) || exit 1; \
 	done
+# Of src; the emulation of CUDA runs what it does for a device.
+COVERAGE := --coverage -fprofile-update=atomic
+COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(patsubst %,device:%,\
+    cuda cuda_half cuda_labels cuda_parts cuda_train))
 coverage: deps
-	$(call instrument,coverage,--coverage -fprofile-update=atomic,exatrkx-tests faults-tests)
-	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/coverage build/coverage/lib \
-	    $(or $(ITEMS),suites faults)
+	$(call instrument,coverage,$(COVERAGE),exatrkx-tests faults-tests \
+	    $(if $(SHIM_CXX),cuda-shim-tests))
+	@CK_TIMEOUT_MULTIPLIER=20 ETX_RANDOM_CASES=100 test/check.sh \
+	    build/coverage build/coverage/lib $(or $(ITEMS),$(COVERAGE_ITEMS))
 	@gcovr --root . --filter src/ build/coverage
 	@gcovr --root . --filter src/ --branches build/coverage | tail -n 3
 fuzz check-fuzz:
@@ -261,8 +284,8 @@ check-sample:
 check-all:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
-	    check-kill check-train-models check-soak check-hosts check-reproducible asan tsan coverage \
-	    check-fuzz
+	    check-kill check-train-models check-soak check-large check-hosts \
+	    check-reproducible asan check-leaks tsan coverage check-fuzz
 
 # --------------------------------------------------------------------- GPU --
 

@@ -1,4 +1,4 @@
-/* interpose.c -- make calls of the operating system and malloc fail.
+/* interpose.c -- make calls of the operating system, malloc and the arena fail.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NEXT, syscall, O_TMPFILE */
@@ -6,6 +6,9 @@
 #include "interpose.h"
 
 #include "base/poison.h"
+#include "base/status.h"
+#include "memory/arena.h"
+#include "op/stream.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -186,6 +189,30 @@ __attribute__((constructor)) static void set_hook(void)
 {
     if (etx_set_allocator(hook_allocate, hook_release, NULL) != ETX_OK)
         abort();
+}
+
+/* --------------------------------------------------------------- library -- */
+
+etx_status __real_etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
+    int64_t count, size_t size, const char *what);
+etx_status __wrap_etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
+    int64_t count, size_t size, const char *what);
+etx_status __real_etx_check_cancelled(const struct etx_stream *stream);
+etx_status __wrap_etx_check_cancelled(const struct etx_stream *stream);
+
+etx_status __wrap_etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
+    int64_t count, size_t size, const char *what)
+{
+    if (fails(FAULTS_SCRATCH))
+        return etx_fail(ETX_ERR_MEMORY, "%s: no scratch memory", what);
+    return __real_etx_arena_alloc(out_pointer, arena, count, size, what);
+}
+
+etx_status __wrap_etx_check_cancelled(const struct etx_stream *stream)
+{
+    if (fails(FAULTS_CANCEL))
+        return etx_fail(ETX_ERR_CANCELLED, "cancelled");
+    return __real_etx_check_cancelled(stream);
 }
 
 /* --------------------------------------------------------------- threads -- */

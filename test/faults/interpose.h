@@ -1,7 +1,8 @@
-/* interpose.h -- make calls of the operating system and malloc fail.
+/* interpose.h -- make calls of the operating system, malloc and the arena fail.
  *
  * The program defines these functions itself, so the library, zlib and libc
- * call them here. They do what they are named for but for one kind of call at
+ * call them here; the linker replaces functions of the library by its own
+ * (--wrap). They do what they are named for but for one kind of call at
  * a time, which is counted from faults_arm on and of which some fail. What
  * they count is of all threads.
  *
@@ -17,6 +18,8 @@ enum faults_kind {
     FAULTS_MALLOC,  /* malloc and its kind */
     FAULTS_HOOK,    /* the allocator that etx_set_allocator was given */
     FAULTS_THREADS, /* pthread_create */
+    FAULTS_SCRATCH, /* etx_arena_alloc */
+    FAULTS_CANCEL,  /* etx_check_cancelled: the host says stop */
     FAULTS_FILES    /* the system calls below */
 };
 

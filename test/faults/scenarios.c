@@ -62,6 +62,39 @@ CALL(learn_completion)
         &world->out.model, shared.model[0], events, N_EVENTS, NULL);
 }
 
+CALL(learn_first_pass)
+{
+    const etx_event *const events[] = {
+        shared.event[0], shared.event[1], shared.event[2]};
+    etx_first_pass_options options = {.struct_size = sizeof options};
+
+    SPARED(ck_assert_ok(etx_first_pass_options_init(&options, sizeof options)));
+    options.min_hits = 0;
+    return etx_model_learn_first_pass(
+        &world->out.model, shared.completion, events, N_EVENTS, &options);
+}
+
+CALL(learn_module_map)
+{
+    const etx_event *const events[] = {
+        shared.event[0], shared.event[1], shared.event[2]};
+
+    return etx_model_learn_module_map(
+        &world->out.model, shared.model[0], events, N_EVENTS, NULL);
+}
+
+CALL(find_long_tracks)
+{
+    return etx_find_long_tracks(&world->out.tracks, world->bench.context,
+        shared.first_pass, shared.event[0], NULL);
+}
+
+CALL(build_module_map)
+{
+    return etx_graph_build_module_map(&world->out.graph, world->bench.context,
+        shared.module_map, shared.event[0], INT32_MAX);
+}
+
 CALL(read_detector)
 {
     return etx_detector_read(&world->out.detector, faults_path("detector.csv"));
@@ -452,6 +485,11 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("model_load_memory", NULL, load_model_memory, 1, 0),
     WRITE_ROW("saved.safetensors", "model_save", NULL, save_model, 1, 0),
     ROW("model_learn_completion", NULL, learn_completion, 1, 0),
+    ROW("model_learn_first_pass", NULL, learn_first_pass, 1, 0),
+    ROW("model_learn_module_map", NULL, learn_module_map, 1, 0),
+    ROW("find_long_tracks", NULL, find_long_tracks, 1, 0),
+    ROW("find_long_tracks, 2 threads", NULL, find_long_tracks, 2, 0),
+    ROW("graph_build_module_map", NULL, build_module_map, 1, 0),
     FILES_ROW("detector_read", NULL, read_detector, 1, 0),
     FILES_ROW("event_read_trackml", NULL, read_event, 1, 0),
     FILES_ROW("event_read_features", NULL, read_features, 1, 0),
@@ -523,6 +561,10 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("trainer_step, filter", faults_make_trainer, step, 1, 1),
     ROW("trainer_step, gnn", faults_make_trainer, step, 1, 2),
     ROW("trainer_step, cascade", faults_make_trainer, step, 1, 3),
+    ROW("trainer_step, attention_gnn", faults_make_trainer, step, 1, 8 + 2),
+    ROW("trainer_step, graph_convolution", faults_make_trainer, step, 1,
+        16 + 2),
+    ROW("trainer_step, triplet_gnn", faults_make_trainer, step, 1, 24 + 2),
     ROW("trainer_step, embedding, 2 threads", faults_make_stepped, step, 2, 0),
     ROW("trainer_step, gnn, 2 threads", faults_make_stepped, step, 2, 2),
     FILES_ROW("trainer_step, gnn, cache", faults_make_trainer, step, 1, 6),

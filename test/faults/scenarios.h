@@ -45,7 +45,7 @@ struct faults_scenario {
     const char *target; /* name of the file that it writes, or NULL */
 };
 
-#define FAULTS_N_SCENARIOS 82
+#define FAULTS_N_SCENARIOS 90
 extern const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS];
 
 /* What all calls share; before the first. */
@@ -59,7 +59,7 @@ void faults_close(void);
 
 extern struct faults_shared {
     etx_model *model[FAULTS_N_MODELS];
-    etx_model *completion;
+    etx_model *completion, *first_pass, *module_map; /* that learned */
     etx_detector *detector;
     etx_event *event[FAULTS_N_EVENTS];
     void *file; /* of completion */

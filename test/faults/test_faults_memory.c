@@ -1,17 +1,23 @@
-/* test_faults_memory.c -- every allocation of every call fails once.
+/* test_faults_memory.c -- every allocation of every call fails once, and the
+ * host cancels at every moment.
  *
- * The call has to say ETX_ERR_MEMORY and leave its outputs as they were, and
- * the same call on the same objects must then give the bits of one that never
- * failed, with nothing left allocated. ETX_FAULTS=all tries every allocation,
- * failing alone and with all that follow; otherwise it is a sample.
+ * The call has to say ETX_ERR_MEMORY, or ETX_ERR_CANCELLED, and leave its
+ * outputs as they were, and the same call on the same objects must then give
+ * the bits of one that never failed, with nothing left allocated. Each
+ * allocation fails alone and with all that follow; of many requests of scratch
+ * memory and moments to cancel, MAX_TRIED at equal distances, unless ETX_FAULTS
+ * is set.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "interpose.h"
 #include "scenarios.h"
+
+#define MAX_TRIED 40
 
 /* What a call without failures gives. */
 struct reference {
@@ -61,8 +67,10 @@ static etx_status try_plan(const struct faults_scenario *scenario,
     scenario->name, (long long)plan->number, plan->for_ever ? " and on" : "",  \
         (int)plan->kind
     if (status != ETX_OK) {
-        ck_assert_msg(status == ETX_ERR_MEMORY, WHERE "status %s (%s)", AT,
-            etx_status_name(status), etx_last_error());
+        ck_assert_msg(status == (plan->kind == FAULTS_CANCEL ? ETX_ERR_CANCELLED
+                                                             : ETX_ERR_MEMORY),
+            WHERE "status %s (%s)", AT, etx_status_name(status),
+            etx_last_error());
         ck_assert_msg(etx_last_error()[0] != '\0', WHERE "no message", AT);
         ck_assert_msg(memcmp(&before.out, &world.out, sizeof world.out) == 0,
             WHERE "an output was touched", AT);
@@ -84,17 +92,22 @@ static void try_all(
 {
     const struct reference reference = find_reference(scenario, kind);
     const int64_t n = reference.n_calls;
+    const int32_t is_sample =
+        (kind == FAULTS_SCRATCH || kind == FAULTS_CANCEL) &&
+        getenv("ETX_FAULTS") == NULL;
+    const int64_t step = is_sample ? 1 + n / MAX_TRIED : 1;
+    int64_t n_tried = 0;
     int64_t n_failed = 0;
 
     for (int32_t for_ever = 0; for_ever < 2; for_ever++)
-        for (int64_t k = 0; k < n; k++) {
+        for (int64_t k = 0; k < n; k += step, n_tried++) {
             const struct faults_plan plan = {
                 .kind = kind, .number = k, .for_ever = for_ever};
 
             n_failed += try_plan(scenario, &plan, reference.bits) != ETX_OK;
         }
     printf("%s: %lld failures, %lld ended the call\n", scenario->name,
-        (long long)(2 * n), (long long)n_failed);
+        (long long)n_tried, (long long)n_failed);
 }
 
 static void try_scenario(int row, enum faults_kind kind)
@@ -119,4 +132,14 @@ ETX_TEST(test_faults_hook, .rows = FAULTS_N_SCENARIOS)
 ETX_TEST(test_faults_threads, .rows = FAULTS_N_SCENARIOS)
 {
     try_scenario(_i, FAULTS_THREADS);
+}
+
+ETX_TEST(test_faults_scratch, .rows = FAULTS_N_SCENARIOS)
+{
+    try_scenario(_i, FAULTS_SCRATCH);
+}
+
+ETX_TEST(test_faults_cancel, .rows = FAULTS_N_SCENARIOS)
+{
+    try_scenario(_i, FAULTS_CANCEL);
 }

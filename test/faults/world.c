@@ -139,6 +139,7 @@ static void write_event(void)
 void faults_open(void)
 {
     etx_event *many[N_EVENTS];
+    etx_first_pass_options first_pass;
 
     io_make_folder();
     write_event();
@@ -153,6 +154,13 @@ void faults_open(void)
         set_modules(many[k]);
     }
     ck_assert_ok(etx_model_learn_completion(&shared.completion, shared.model[0],
+        (const etx_event *const *)many, N_EVENTS, NULL));
+    ck_assert_ok(etx_first_pass_options_init(&first_pass, sizeof first_pass));
+    first_pass.min_hits = 0;
+    ck_assert_ok(
+        etx_model_learn_first_pass(&shared.first_pass, shared.completion,
+            (const etx_event *const *)many, N_EVENTS, &first_pass));
+    ck_assert_ok(etx_model_learn_module_map(&shared.module_map, shared.model[0],
         (const etx_event *const *)many, N_EVENTS, NULL));
     for (int32_t k = 0; k < N_EVENTS; k++)
         etx_event_free(many[k]);
@@ -170,6 +178,8 @@ void faults_close(void)
         etx_model_free(shared.model[m]);
     for (int32_t k = 0; k < N_EVENTS; k++)
         etx_event_free(shared.event[k]);
+    etx_model_free(shared.module_map);
+    etx_model_free(shared.first_pass);
     etx_model_free(shared.completion);
     etx_detector_free(shared.detector);
     free(shared.file);
@@ -285,6 +295,16 @@ void faults_write_tracks(struct faults_world *world)
         world->tracks, shared.event[0], faults_path("t.csv.gz")));
 }
 
+/* Graph networks by option / 8, with sections that replace its own.
+ */
+static const char *const networks[] = {NULL,
+    "{'model': {'arch': 'attention_gnn', 'options': {'hidden': 4, "
+    "'n_iterations': 2}, 'edge_features': []}}",
+    "{'model': {'arch': 'graph_convolution', 'options': {'hidden': 4, "
+    "'n_iterations': 2}, 'edge_features': []}}",
+    "{'model': {'arch': 'triplet_gnn', 'options': {'triplets': {'hidden': 4, "
+    "'n_iterations': 2}}, 'edge_features': []}}"};
+
 /* The stage is the option, and 4 more with a cache. */
 void faults_make_trainer(struct faults_world *world)
 {
@@ -294,8 +314,8 @@ void faults_make_trainer(struct faults_world *world)
     for (int32_t k = 0; k < N_EVENTS; k++)
         world->bench.event[k] = shared.event[k];
     world->bench.start = start < 0 ? NULL : shared.model[start];
-    train_bench_add(&world->bench, stage, NULL);
-    if (world->option < 4)
+    train_bench_add(&world->bench, stage, networks[world->option / 8]);
+    if (world->option % 8 < 4)
         return;
     etx_test_remove(faults_path("cache"));
     ck_assert_int_eq(mkdir(faults_path("cache"), 0700), 0);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Build the stages for ACTS against an installed copy and an installed ACTS
-# (CMAKE_PREFIX_PATH, Acts_DIR), and run their test.
+# (CMAKE_PREFIX_PATH, Acts_DIR), and run their test; ETX_PRELOAD: with a library
+# that checks it.
 set -eu
 if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
     echo 'SKIPPED acts: no cmake or no C++ compiler'
@@ -27,5 +28,5 @@ if ! cmake --build "$tmp/build" >"$tmp/log" 2>&1; then
     cat "$tmp/log" >&2
     exit 1
 fi
-"$tmp/build/test_pipeline" examples
+LD_PRELOAD=${ETX_PRELOAD:-} "$tmp/build/test_pipeline" examples
 echo 'acts: the pipeline of the ACTS found here'

@@ -51,13 +51,24 @@ leftovers()
     find "$out" -name 'killed.safetensors.checkpoint.*.tmp' | wc -l
 }
 
-# A moment in 0.03 .. 0.28 s, from the kernel's generator.
+# A moment in 0.5 .. 3 times the seconds of a run that ends at its first step, from
+# the kernel's generator: on a busy machine training begins late.
 moment()
 {
-    od -An -N2 -tu2 /dev/urandom | awk '{ printf "%.4f", 0.03 + $1 / 262144 }'
+    od -An -N2 -tu2 /dev/urandom |
+        awk -v s="$seconds" '{ printf "%.4f", s * (0.5 + $1 / 26214) }'
+}
+
+# seconds = what a run to NAME with OPTIONS... takes that ends at its first step.
+one_step()
+{
+    begin=$(date +%s%N)
+    run "$@" --time-limit 0.000001 || return 1
+    seconds=$(echo "$begin $(date +%s%N)" | awk '{ print ($2 - $1) / 1e9 }')
 }
 
 run whole || fail 'the training that is not killed'
+one_step copy || fail 'the training that ends at its first step'
 n=0
 left=0
 loaded=0
@@ -85,7 +96,7 @@ while [ "$n" -lt "$kills" ]; do
     [ "$code" != 0 ] || rm -f "$out"/killed.safetensors*
     [ -e "$out/killed.safetensors.checkpoint" ] || continue
     cp "$out/killed.safetensors.checkpoint" "$out/copy.safetensors.checkpoint"
-    run copy --resume --time-limit 0.000001 ||
+    one_step copy --resume ||
         fail "kill $n: the checkpoint does not load"
     loaded=$((loaded + 1))
 done

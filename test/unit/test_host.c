@@ -6,6 +6,7 @@
 #include <exatrkx/graph.h>
 
 #include "base/cpu.h"
+#include "base/random.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "io_support.h"
 #include "job.h"
 
 /* Says go on `*user` times, then stop. */
@@ -305,6 +307,58 @@ ETX_TEST(test_host_small_signal_stack)
     ck_assert_int_eq(sigaltstack(&none, NULL), 0);
     if (etx_cpu_has_tiles())
         ck_assert_int_ne(sigaltstack(&small, NULL), 0);
+}
+
+static _Atomic int32_t n_arrived;
+static _Atomic int32_t is_over;
+
+static void count_arrival(int number)
+{
+    (void)number;
+    n_arrived++;
+}
+
+/* Sends one of two signals to the process, at random moments. */
+static void *send_signals(void *argument)
+{
+    struct etx_random random;
+
+    etx_random_init(&random, 1, 0, 0);
+    while (!is_over) {
+        const struct timespec pause = {
+            0, (long)etx_random_below(&random, 600000)};
+
+        (void)nanosleep(&pause, NULL);
+        (void)kill(
+            getpid(), etx_random_below(&random, 2) == 0 ? SIGALRM : SIGUSR1);
+    }
+    return argument;
+}
+
+/* The handler does not restart system calls. Files are read, two threads
+ * search, tracks are written. */
+IO_TEST(test_host_random_signals)
+{
+    const struct sigaction action = {.sa_handler = count_arrival};
+    scoped_context *context = etx_test_context_with(2, 0, NULL, NULL);
+    scoped_job job = job_make();
+    pthread_t sender;
+
+    job_find(&job);
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    ck_assert_int_eq(pthread_create(&sender, NULL, send_signals, NULL), 0);
+    for (int repeat = 0; repeat < 10 || n_arrived < 300; repeat++) {
+        scoped_job again = job_make();
+
+        ck_assert_ok(
+            etx_find_tracks(&again.tracks, context, again.model, again.event));
+        job_assert_same_tracks(job.tracks, again.tracks);
+        ck_assert_ok(
+            etx_tracks_write_csv(again.tracks, again.event, io_path("t.csv")));
+    }
+    is_over = 1;
+    ck_assert_int_eq(pthread_join(sender, NULL), 0);
 }
 
 /* A context with a pool goes on working in the child of a fork. */

@@ -1,0 +1,480 @@
+/* test_arguments.c -- public functions without an object, an output or an array
+ * that they need, or with a number that is out of range.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io_models.h"
+
+#include <exatrkx/eval.h>
+#include <exatrkx/fit.h>
+#include <exatrkx/train.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_HITS 2
+
+static const float points[] = {1.0f, 0.0f, 0.0f, 2.0f, 0.0f, 0.0f};
+static const int32_t owners[N_HITS] = {0, 0};
+static const char config[] =
+    "{\"stage\":\"embedding\",\"model\":{\"arch\":\"mlp\",\"options\":"
+    "{\"hidden\":[2],\"n_out\":2},\"node_features\":[{\"name\":\"r\","
+    "\"scale\":1000}],\"graph\":{\"radius\":0.4}}}";
+
+/* Valid objects for every function, none of which is used. */
+struct objects {
+    etx_context *context;
+    etx_model *model;
+    etx_event *event;
+    etx_detector *detector;
+    etx_graph *graph;
+    etx_graph_part *part;
+    etx_tracks *tracks;
+    etx_trainer *trainer;
+    /* Outputs, which must stay NULL. */
+    etx_model *new_model;
+    etx_event *new_event;
+    etx_detector *new_detector;
+    etx_graph *new_graph;
+    etx_graph_part *new_part;
+    etx_tracks *new_tracks;
+    etx_trainer *new_trainer;
+};
+
+static void free_objects(struct objects *o)
+{
+    ck_assert(!o->new_model && !o->new_event && !o->new_detector &&
+              !o->new_graph && !o->new_part && !o->new_tracks &&
+              !o->new_trainer);
+    etx_trainer_free(o->trainer);
+    etx_tracks_free(o->tracks);
+    etx_graph_part_free(o->part);
+    etx_graph_free(o->graph);
+    etx_detector_free(o->detector);
+    etx_event_free(o->event);
+    etx_model_free(o->model);
+    etx_context_free(o->context);
+}
+
+#define scoped_objects SCOPED(free_objects) struct objects
+
+static struct objects make_objects(void)
+{
+    struct objects o = {.context = etx_test_context(),
+        .model = io_model_make("{\"schema\":1}"),
+        .event = etx_test_event(N_HITS, points)};
+
+    ck_assert_ok(
+        etx_detector_read(&o.detector, "examples/data/detectors.csv.gz"));
+    ck_assert_ok(
+        etx_graph_from_edges(&o.graph, N_HITS, 0, NULL, NULL, NULL, NULL));
+    ck_assert_ok(etx_graph_part_create(&o.part, o.graph, owners, 1, 0));
+    ck_assert_ok(etx_tracks_from_labels(&o.tracks, N_HITS, owners));
+    ck_assert_ok(etx_trainer_create(&o.trainer, o.context, config, NULL));
+    return o;
+}
+
+/* Which of the arguments is NULL. */
+static size_t null;
+#define A(index, pointer) (null == (index) ? NULL : (pointer))
+
+/* Fails unless a call, as text "function(...", is refused for what it lacks. */
+static void expect(etx_status status, const char *call, const char *name)
+{
+    char message[128];
+
+    (void)snprintf(message, sizeof message, "%.*s: %s is NULL",
+        (int)strcspn(call, "("), call, name);
+    ck_assert_refused(status, message);
+}
+
+/* The call, whose arguments A(0, ), A(1, ) have these names, with each of them
+ * NULL. */
+#define EACH_NULL(call, ...)                                                   \
+    do {                                                                       \
+        static const char *const name[] = {__VA_ARGS__};                       \
+        for (null = 0; null < sizeof name / sizeof *name; null++)              \
+            expect(call, #call, name[null]);                                   \
+    } while (0)
+
+ETX_TEST(test_arguments_events)
+{
+    scoped_objects o = make_objects();
+    const int32_t ids[N_HITS] = {0};
+    const int64_t long_ids[N_HITS] = {0};
+    const float values[N_HITS * 6] = {0};
+
+    EACH_NULL(etx_event_create(A(0, &o.new_event), N_HITS, NULL, A(1, points)),
+        "out", "positions");
+    EACH_NULL(etx_event_set_features(A(0, o.event), 1, A(1, values)), "event",
+        "features");
+    EACH_NULL(etx_event_set_cell_features(A(0, o.event), A(1, values)), "event",
+        "cell_features");
+    EACH_NULL(etx_event_set_cluster_positions(A(0, o.event), A(1, values)),
+        "event", "positions");
+    EACH_NULL(
+        etx_event_set_modules(A(0, o.event), A(1, ids), A(2, ids), A(3, ids)),
+        "event", "volume_ids", "layer_ids", "module_ids");
+    EACH_NULL(etx_event_set_cells(A(0, o.event), 1, A(2, ids), A(3, ids),
+                  A(4, ids), A(5, values), A(1, o.detector)),
+        "event", "detector", "hit", "channel0", "channel1", "value");
+    EACH_NULL(etx_event_set_truth(A(0, o.event), A(1, long_ids), NULL, 0, NULL),
+        "event", "particle_ids");
+    EACH_NULL(
+        etx_detector_read(A(0, &o.new_detector), A(1, "none")), "out", "path");
+    EACH_NULL(etx_event_read_trackml(A(0, &o.new_event), A(1, "none"), NULL),
+        "out", "prefix");
+    EACH_NULL(etx_event_read_trackml_files(
+                  A(0, &o.new_event), A(1, "none"), NULL, NULL, NULL, NULL),
+        "out", "hits");
+    EACH_NULL(
+        etx_event_read_features(A(0, &o.new_event), A(1, "none"), A(2, values)),
+        "out", "path", "scales");
+    EACH_NULL(etx_tracks_from_labels(A(0, &o.new_tracks), N_HITS, A(1, owners)),
+        "out", "labels");
+    EACH_NULL(etx_tracks_write_csv(A(0, o.tracks), A(1, o.event), A(2, "none")),
+        "tracks", "event", "path");
+    EACH_NULL(
+        etx_tracks_read_csv(A(0, &o.new_tracks), A(1, o.event), A(2, "none")),
+        "out", "event", "path");
+    EACH_NULL(
+        etx_tracks_select(A(0, &o.new_tracks), A(1, o.tracks), NULL, NULL),
+        "out", "tracks");
+}
+
+ETX_TEST(test_arguments_models)
+{
+    scoped_objects o = make_objects();
+    const etx_event *const events[] = {o.event};
+    etx_label_options label = {.struct_size = sizeof label};
+    etx_completion_options completion = {.struct_size = sizeof completion};
+    etx_first_pass_options first_pass = {.struct_size = sizeof first_pass};
+
+    EACH_NULL(etx_model_load(A(0, &o.new_model), A(1, "none")), "out", "path");
+    EACH_NULL(etx_model_load_memory(A(0, &o.new_model), A(1, "{}"), 2), "out",
+        "data");
+    EACH_NULL(etx_model_save(A(0, o.model), A(1, "none")), "model", "path");
+    EACH_NULL(
+        etx_model_label_options(A(0, &label), A(1, o.model)), "out", "model");
+    EACH_NULL(etx_model_completion_options(A(0, &completion), A(1, o.model)),
+        "out", "model");
+    EACH_NULL(etx_model_first_pass_options(A(0, &first_pass), A(1, o.model)),
+        "out", "model");
+    EACH_NULL(etx_model_learn_completion(
+                  A(0, &o.new_model), A(1, o.model), A(2, events), 1, NULL),
+        "out", "model", "events");
+    EACH_NULL(etx_model_learn_first_pass(
+                  A(0, &o.new_model), A(1, o.model), A(2, events), 1, NULL),
+        "out", "model", "events");
+    EACH_NULL(etx_model_learn_module_map(
+                  A(0, &o.new_model), A(1, o.model), A(2, events), 1, NULL),
+        "out", "model", "events");
+}
+
+ETX_TEST(test_arguments_stages)
+{
+    scoped_objects o = make_objects();
+    const etx_event *const events[] = {o.event};
+    etx_graph_options options;
+    int64_t n_dim = 0;
+
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    EACH_NULL(etx_embed(A(0, &n_dim), NULL, 0, A(1, o.context), A(2, o.model),
+                  A(3, o.event)),
+        "n_dim", "context", "model", "event");
+    EACH_NULL(etx_graph_build(A(0, &o.new_graph), A(1, o.context),
+                  A(2, o.model), A(3, o.event)),
+        "out", "context", "model", "event");
+    EACH_NULL(etx_graph_build_module_map(A(0, &o.new_graph), A(1, o.context),
+                  A(2, o.model), A(3, o.event), 1),
+        "out", "context", "model", "event");
+    EACH_NULL(etx_graph_build_radius(A(0, &o.new_graph), A(1, o.context),
+                  N_HITS, 3, A(2, points), NULL, &options),
+        "out", "context", "points");
+    EACH_NULL(etx_graph_build_knn(A(0, &o.new_graph), A(1, o.context), N_HITS,
+                  3, A(2, points), NULL, &options),
+        "out", "context", "points");
+    EACH_NULL(etx_graph_filter(A(0, &o.new_graph), A(1, o.graph),
+                  A(2, o.context), A(3, o.model), A(4, o.event)),
+        "out", "graph", "context", "model", "event");
+    EACH_NULL(etx_graph_score(
+                  A(0, o.graph), A(1, o.context), A(2, o.model), A(3, o.event)),
+        "graph", "context", "model", "event");
+    EACH_NULL(etx_graph_score_triplets(A(0, o.graph), A(1, o.graph),
+                  A(2, o.context), A(3, o.model), A(4, o.event)),
+        "triplets", "graph", "context", "model", "event");
+    EACH_NULL(etx_graph_to_triplets(
+                  A(0, &o.new_graph), A(1, o.graph), A(2, o.context), 1),
+        "out", "graph", "context");
+    EACH_NULL(etx_find_tracks(A(0, &o.new_tracks), A(1, o.context),
+                  A(2, o.model), A(3, o.event)),
+        "out", "context", "model", "event");
+    EACH_NULL(etx_find_tracks_batch(A(0, &o.new_tracks), A(1, o.context),
+                  A(2, o.model), 1, A(3, events)),
+        "out", "context", "model", "events");
+    EACH_NULL(etx_find_long_tracks(A(0, &o.new_tracks), A(1, o.context),
+                  A(2, o.model), A(3, o.event), NULL),
+        "out", "context", "model", "event");
+    EACH_NULL(etx_complete_tracks(A(0, &o.new_tracks), A(1, o.tracks),
+                  A(2, o.context), A(3, o.model), A(4, o.event), NULL),
+        "out", "tracks", "context", "model", "event");
+}
+
+/* An exchange that no call here reaches. */
+static etx_status swap(void *user, float *received, const int64_t *n_received,
+    const float *sent, const int64_t *n_sent)
+{
+    (void)user;
+    (void)received;
+    (void)n_received;
+    (void)sent;
+    (void)n_sent;
+    return ETX_ERR_ARGUMENT;
+}
+
+static void leave(void *user, etx_status status)
+{
+    (void)user;
+    ck_assert_status(status, ETX_ERR_ARGUMENT);
+}
+
+ETX_TEST(test_arguments_graphs)
+{
+    scoped_objects o = make_objects();
+    const int32_t ends[] = {0};
+    const float values[] = {0.5f};
+    int32_t labels[N_HITS];
+    etx_track_parameters parameters[1];
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+    etx_part_exchange exchange = {
+        .struct_size = sizeof exchange, .swap = swap, .leave = leave};
+    scoped_graph *one = NULL;
+    scoped_part *part = NULL;
+    float scores[1];
+
+    ck_assert_ok(etx_graph_from_edges(&one, N_HITS, 1, ends, ends, NULL, NULL));
+    ck_assert_ok(etx_graph_part_create(&part, one, owners, 1, 0));
+    EACH_NULL(etx_graph_from_edges(A(0, &o.new_graph), N_HITS, 1, A(1, ends),
+                  A(2, ends), NULL, NULL),
+        "out", "src", "dst");
+    EACH_NULL(etx_graph_set_scores(A(0, one), values), "graph");
+    EACH_NULL(etx_graph_set_edge_features(A(0, one), 1, A(1, values)), "graph",
+        "features");
+    EACH_NULL(etx_graph_label(A(0, labels), A(1, o.graph), A(2, o.context),
+                  A(3, o.event), NULL),
+        "labels", "graph", "context");
+    EACH_NULL(etx_graph_tracks(A(0, &o.new_tracks), A(1, o.graph),
+                  A(2, o.context), A(3, o.event), NULL),
+        "out", "graph", "context");
+    EACH_NULL(etx_graph_partition(A(0, labels), A(1, o.graph), A(2, o.event), 1,
+                  ETX_PARTITION_PHI),
+        "owners", "graph", "event");
+    EACH_NULL(etx_graph_part_create(
+                  A(0, &o.new_part), A(1, o.graph), A(2, owners), 1, 0),
+        "out", "graph", "owners");
+    EACH_NULL(etx_graph_part_score(A(0, scores), A(1, part), A(2, o.context),
+                  A(3, o.model), A(4, o.event), &exchange),
+        "scores", "part", "context", "model", "event");
+    EACH_NULL(etx_context_timing(A(0, &timing), A(1, o.context), 0), "out",
+        "context");
+    EACH_NULL(etx_fit_tracks(A(0, parameters), NULL, A(1, o.tracks),
+                  A(2, o.context), A(3, o.event), A(4, o.detector), NULL, NULL),
+        "out", "tracks", "context", "event", "detector");
+}
+
+ETX_TEST(test_arguments_training)
+{
+    scoped_objects o = make_objects();
+    etx_training_report report = {.struct_size = sizeof report};
+    float slice[1] = {0};
+    float *slices[] = {slice};
+
+    EACH_NULL(etx_trainer_create(
+                  A(0, &o.new_trainer), A(1, o.context), A(2, config), NULL),
+        "out", "context", "config");
+    EACH_NULL(etx_trainer_add_event(A(0, o.trainer), A(1, o.event), 0),
+        "trainer", "event");
+    EACH_NULL(
+        etx_trainer_add_event_of_rank(A(0, o.trainer), o.event, N_HITS, 0, 0),
+        "trainer");
+    EACH_NULL(etx_trainer_set_team(A(0, o.trainer), NULL), "trainer");
+    EACH_NULL(etx_trainer_set_cache(A(0, o.trainer), A(1, "none")), "trainer",
+        "folder");
+    EACH_NULL(
+        etx_trainer_set_parts(A(0, o.trainer), 1, 0, ETX_PARTITION_PHI, NULL),
+        "trainer");
+    EACH_NULL(
+        etx_trainer_step(A(0, o.trainer), A(1, &report)), "trainer", "report");
+    EACH_NULL(etx_trainer_validate(A(0, o.trainer), A(1, &report)), "trainer",
+        "report");
+    EACH_NULL(etx_trainer_save_checkpoint(A(0, o.trainer), A(1, "none")),
+        "trainer", "path");
+    EACH_NULL(etx_trainer_load_checkpoint(A(0, o.trainer), A(1, "none")),
+        "trainer", "path");
+    EACH_NULL(etx_trainer_model(A(0, &o.new_model), A(1, o.trainer)), "out",
+        "trainer");
+    EACH_NULL(etx_gradient_sum(A(0, slices), 1, 1), "slice");
+}
+
+ETX_TEST(test_arguments_evaluation)
+{
+    scoped_objects o = make_objects();
+    const double edges[] = {0.0, 1.0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation rates = {.struct_size = sizeof rates};
+    const int64_t particle_ids[N_HITS] = {0};
+    int64_t total[1], matched[1];
+
+    ck_assert_ok(etx_event_set_truth(o.event, particle_ids, NULL, 0, NULL));
+    EACH_NULL(etx_evaluate(A(0, &counts), A(1, o.event), A(2, o.tracks), NULL),
+        "counts", "event", "tracks");
+    EACH_NULL(
+        etx_evaluation_rates(A(0, &rates), A(1, &counts)), "out", "counts");
+    EACH_NULL(etx_evaluate_binned(A(0, total), A(1, matched), A(2, o.event),
+                  A(3, o.tracks), 0, 1, A(4, edges), NULL),
+        "total", "matched", "event", "tracks", "edges");
+    EACH_NULL(etx_match(NULL, NULL, A(0, o.event), A(1, o.tracks), NULL),
+        "event", "tracks");
+}
+
+/* Numbers next to their ranges, and objects that lack what a call needs. */
+ETX_TEST(test_arguments_numbers_of_objects)
+{
+    scoped_objects o = make_objects();
+    const float values[N_HITS] = {0};
+    const int32_t ids[N_HITS] = {0};
+    const int32_t wrong[N_HITS] = {0, 1};
+    const int32_t negative[N_HITS] = {0, -1};
+    etx_graph_options options = {.struct_size = 4};
+    etx_evaluation rates = {.struct_size = 4};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    scoped_event *other = etx_test_event(1, points);
+    int32_t out[N_HITS];
+
+    ck_assert_refused(etx_event_set_features(o.event, 0, values),
+        "n_features 0 is not in 1..");
+    ck_assert_fails(etx_event_set_features(o.event, 1 << 20, values),
+        ETX_ERR_LIMIT, "n_features 1048576 is not in 1..");
+    ck_assert_refused(etx_graph_set_edge_features(o.graph, -1, values),
+        "n_features -1 is not in 0..");
+    ck_assert_fails(etx_graph_set_edge_features(o.graph, 1 << 20, values),
+        ETX_ERR_LIMIT, "n_features 1048576 is not in 0..");
+    ck_assert_refused(
+        etx_event_set_cells(o.event, 1, ids, ids, ids, values, o.detector),
+        "the event has no modules");
+    ck_assert_refused(etx_graph_build_radius(&o.new_graph, o.context, N_HITS, 3,
+                          points, NULL, &options),
+        "graph options");
+    ck_assert_refused(etx_evaluation_rates(&rates, &counts), "evaluation");
+    ck_assert_refused(
+        etx_graph_partition(out, o.graph, other, 1, ETX_PARTITION_PHI),
+        "etx_graph_partition: ");
+    ck_assert_refused(
+        etx_graph_partition(out, o.graph, o.event, 0, ETX_PARTITION_PHI),
+        "n_parts 0");
+    ck_assert_fails(etx_graph_part_create(&o.new_part, o.graph, wrong, 1, 0),
+        ETX_ERR_LIMIT, "owner 1 of node 1 is not in 0..0");
+    ck_assert_fails(etx_graph_part_create(&o.new_part, o.graph, negative, 1, 0),
+        ETX_ERR_LIMIT, "owner -1 of node 1 is not in 0..0");
+    ck_assert_refused(etx_graph_build_module_map(
+                          &o.new_graph, o.context, o.model, o.event, 1),
+        "the model has no module map");
+    ck_assert_refused(etx_model_learn_first_pass(&o.new_model, o.model,
+                          (const etx_event *const *)&o.event, 1, NULL),
+        "the model has no completion");
+}
+
+ETX_TEST(test_arguments_numbers_of_trainers)
+{
+    scoped_objects o = make_objects();
+    etx_training_report report = {.struct_size = 4};
+    float slice[1] = {0};
+    float *slices[] = {slice};
+
+    ck_assert_refused(
+        etx_trainer_add_event_of_rank(o.trainer, o.event, -1, 0, 0),
+        "n_hits -1");
+    ck_assert_refused(
+        etx_trainer_add_event_of_rank(o.trainer, o.event, N_HITS, -1, 0),
+        "rank -1 of a team of 1");
+    ck_assert_refused(
+        etx_trainer_add_event_of_rank(o.trainer, o.event, N_HITS, 1, 0),
+        "rank 1 of a team of 1");
+    ck_assert_refused(
+        etx_trainer_add_event_of_rank(o.trainer, NULL, N_HITS, 0, 0),
+        "event is NULL");
+    ck_assert_refused(
+        etx_trainer_add_event_of_rank(o.trainer, o.event, N_HITS + 1, 0, 0),
+        "not the 3 that the ranks agreed on");
+    ck_assert_refused(
+        etx_trainer_set_parts(o.trainer, 0, 0, ETX_PARTITION_PHI, NULL),
+        "n_parts 0");
+    ck_assert_refused(
+        etx_trainer_set_parts(o.trainer, 1, 1, ETX_PARTITION_PHI, NULL),
+        "part 1");
+    ck_assert_refused(etx_trainer_validate(o.trainer, &report), "report");
+    ck_assert_refused(etx_trainer_step(o.trainer, &report), "report");
+    ck_assert_refused(etx_gradient_sum(slices, -1, 1), "n_slices -1");
+    ck_assert_refused(etx_gradient_sum(slices, 1, -1), "n_values -1");
+}
+
+static const struct etx_test_change map_refused[] = {
+    {CHANGE(etx_module_map_options, min_pt, -1.0f), ETX_ERR_ARGUMENT,
+        "min_pt -1 is not at least 0"},
+    {CHANGE(etx_module_map_options, min_pt, NAN), ETX_ERR_ARGUMENT,
+        "min_pt is nan"},
+    {CHANGE(etx_module_map_options, tail, -0.1f), ETX_ERR_ARGUMENT,
+        "tail -0.1 is not in 0 to 0.499"},
+    {CHANGE(etx_module_map_options, tail, 0.5f), ETX_ERR_ARGUMENT,
+        "tail 0.5 is not in 0 to 0.499"},
+    {CHANGE(etx_module_map_options, margin, -1.0f), ETX_ERR_ARGUMENT,
+        "margin -1 is not in 0 to 1000"},
+    {CHANGE(etx_module_map_options, margin, 1001.0f), ETX_ERR_ARGUMENT,
+        "margin 1001 is not in 0 to 1000"},
+};
+
+ETX_TEST(test_arguments_map_options, .rows = ROWS(map_refused))
+{
+    scoped_objects o = make_objects();
+    etx_module_map_options options;
+
+    ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
+    etx_test_set(&options, &map_refused[_i]);
+    ck_assert_refused(etx_model_learn_module_map(&o.new_model, o.model,
+                          (const etx_event *const *)&o.event, 1, &options),
+        map_refused[_i].error);
+}
+
+#define NOTHING_OF_NULL(getter) ck_assert(!getter(NULL))
+ETX_TEST(test_arguments_getters)
+{
+    NOTHING_OF_NULL(etx_event_n_hits);
+    NOTHING_OF_NULL(etx_event_hit_ids);
+    NOTHING_OF_NULL(etx_event_positions);
+    NOTHING_OF_NULL(etx_event_particle_ids);
+    NOTHING_OF_NULL(etx_event_n_particles);
+    NOTHING_OF_NULL(etx_event_particles);
+    NOTHING_OF_NULL(etx_event_cell_features);
+    NOTHING_OF_NULL(etx_event_cluster_positions);
+    NOTHING_OF_NULL(etx_event_volume_ids);
+    NOTHING_OF_NULL(etx_event_layer_ids);
+    NOTHING_OF_NULL(etx_event_module_ids);
+    NOTHING_OF_NULL(etx_event_weights);
+    NOTHING_OF_NULL(etx_event_n_features);
+    NOTHING_OF_NULL(etx_event_features);
+    NOTHING_OF_NULL(etx_detector_n_modules);
+    NOTHING_OF_NULL(etx_graph_n_edge_features);
+    NOTHING_OF_NULL(etx_graph_edge_features);
+    NOTHING_OF_NULL(etx_graph_part_graph);
+    NOTHING_OF_NULL(etx_graph_part_nodes);
+    NOTHING_OF_NULL(etx_graph_part_edges);
+    NOTHING_OF_NULL(etx_graph_part_n_own_edges);
+    NOTHING_OF_NULL(etx_graph_part_sent);
+    NOTHING_OF_NULL(etx_graph_part_received);
+    NOTHING_OF_NULL(etx_tracks_count);
+    NOTHING_OF_NULL(etx_tracks_n_hits);
+    NOTHING_OF_NULL(etx_tracks_offsets);
+    NOTHING_OF_NULL(etx_tracks_hits);
+    NOTHING_OF_NULL(etx_trainer_steps_done);
+    NOTHING_OF_NULL(etx_trainer_n_steps);
+    ck_assert_str_eq(etx_model_describe(NULL), "");
+}
