@@ -193,6 +193,26 @@ IO_TEST(test_io_event_arguments)
     ck_assert_ptr_null(event);
 }
 
+/* r, phi and z of each hit, times their scales. */
+IO_TEST(test_io_event_features)
+{
+    const float scales[3] = {100.0f, 1.0f, 1000.0f};
+    scoped_event *event = NULL;
+    etx_event *none = NULL;
+    const float *x;
+
+    ck_assert_ok(etx_event_read_features(&event,
+        io_write_text("f.csv", "1.5,0,-0.25\n2,1.5707963,0.5\n"), scales));
+    ck_assert_int_eq(etx_event_n_hits(event), 2);
+    x = etx_event_positions(event);
+    ck_assert(x[0] == 150.0f && x[1] == 0.0f && x[2] == -250.0f);
+    ck_assert(x[3] < 1e-3f && x[4] == 200.0f && x[5] == 500.0f);
+    ck_assert_fails(etx_event_read_features(&none,
+                        io_write_text("f.csv", "1,0,2\n1,0,3e38\n"), scales),
+        ETX_ERR_FORMAT, "f.csv:2:1: 1, 0, 3");
+    ck_assert_ptr_null(none);
+}
+
 /* Read everything there is to read of an event. */
 static etx_status read_all(__attribute__((unused)) void *argument)
 {
