@@ -12,11 +12,11 @@
 #define AZIMUTH_MARGIN   1e-3 /* rad */
 #define DEPTH            0.6  /* of a layer, to both sides of its middle */
 #define MIN_RADIUS       20.0 /* mm */
-#define MAX_BACKWARD     12.0 /* mm: modules of a layer overlap */
 #define MAX_DISC_PATH    30.0
 #define MIN_OUTWARD      0.2 /* of the tangent */
 #define MIN_CHORD        0.8
 #define ROUNDING         1e-3 /* mm */
+#define TWO_PI           6.28318530717958647692
 
 /* The outward and the sideways part of the direction at a point, for turns well
  * below one radian. */
@@ -39,24 +39,22 @@ static bool is_within(double value, double low, double high, double margin)
 }
 
 /* In a barrel: where the helix crosses the mean radius, from the helix, layer
- * and tolerance in *out, which grows by the thickness of the layer. The first
- * crossing tells where the field is to be read, the second has its curvature.
- * *depth: how far the helix moves sideways within the layer, to each side.
+ * and tolerance in *out, which grows by the thickness of the layer. The field
+ * is read half way, as of a straight line from the helix's own radius. *depth: how far the helix moves sideways within the layer, to each side.
  * False where it does not cross. */
 static bool cross_barrel(struct etx_layer_crossing *out, double *depth,
-    struct etx_arc_point *point, const struct etx_completion *completion)
+    struct etx_arc_point *point, const struct etx_completion *completion,
+    double radius)
 {
     const struct etx_track_helix *const helix = out->helix;
     const struct etx_grid_layer *const layer = out->layer;
     const double thickness = DEPTH * (layer->max_radius - layer->min_radius);
     double outward, sideways;
 
-    if (!etx_arc_to_radius(point, helix, helix->curvature, layer->radius))
-        return false;
-    out->curvature = etx_completion_curvature(
-        completion, helix, helix->z + 0.5 * helix->slope * point->s);
-    if (point->s < -MAX_BACKWARD ||
-        !etx_arc_to_radius(point, helix, out->curvature, layer->radius))
+    out->curvature = etx_completion_curvature(completion, helix,
+        helix->z + 0.5 * helix->slope * fabs(layer->radius - radius));
+    if (!etx_arc_to_radius(point, helix, out->curvature, layer->radius) ||
+        point->s < -ETX_MAX_BACKWARD)
         return false;
     out->across = helix->z + helix->slope * point->s;
     out->is_inside =
@@ -97,16 +95,14 @@ static bool cross_disc(struct etx_layer_crossing *out, double *depth,
 }
 
 /* Quick: the helix is beyond the ends of a barrel where it reaches its radius,
- * or beyond the outer radius of a disc where it reaches its z, or leads away
- * from it. An arc is no shorter than its chord, nor that than the difference of
+ * or outside the radii of a disc where it reaches its z, or leads away from it. An arc is no shorter than its chord, nor that than the difference of
  * the radii; and a chord no shorter than MIN_CHORD of an arc that etx_arc_to_z
  * follows. */
-static bool passes_by(const struct etx_layer_crossing *crossing)
+static bool passes_by(const struct etx_layer_crossing *crossing, double radius)
 {
     const struct etx_track_helix *const helix = crossing->helix;
     const struct etx_grid_layer *const layer = crossing->layer;
     const double slope = fabs(helix->slope);
-    const double radius = sqrt(helix->x * helix->x + helix->y * helix->y);
 
     if (layer->is_barrel) {
         const double path = layer->radius - radius;
@@ -126,6 +122,9 @@ static bool passes_by(const struct etx_layer_crossing *crossing)
     const double depth = DEPTH * (layer->max_z - layer->min_z);
 
     return path < -MAX_DISC_PATH * slope - ROUNDING ||
+           slope * (layer->min_radius - radius - crossing->tolerance -
+                       ROUNDING) >
+               fabs(path) + depth ||
            MIN_CHORD * path - depth >
                slope * (radius + layer->max_radius + crossing->tolerance +
                            ROUNDING);
@@ -133,10 +132,9 @@ static bool passes_by(const struct etx_layer_crossing *crossing)
 
 bool etx_layer_cross(struct etx_layer_crossing *out,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, int32_t layer,
+    const struct etx_track_helix *helix, double radius, int32_t layer,
     const struct etx_completion_window *window)
 {
-    const double reach = sqrt((double)search->options->max_distance);
     struct etx_arc_point point;
     double depth = 0.0;
 
@@ -148,19 +146,18 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
     *out = (struct etx_layer_crossing){.helix = helix,
         .layer = &search->grid.layers[layer],
         .window = window,
-        .tolerance = reach * (double)window->longitudinal + MARGIN};
-    if (passes_by(out))
+        .tolerance = search->reach * (double)window->longitudinal + MARGIN};
+    if (passes_by(out, radius))
         return false;
     if (!(out->layer->is_barrel
-                ? cross_barrel(out, &depth, &point, search->completion)
+                ? cross_barrel(out, &depth, &point, search->completion, radius)
                 : cross_disc(out, &depth, &point, search->completion)))
         return false;
-    const double radius =
-        out->layer->is_barrel ? out->layer->radius : out->across;
     out->s = point.s;
     out->azimuth = (double)etx_arc_azimuth((float)point.y, (float)point.x);
-    out->width =
-        (reach * (double)window->transverse + depth) / radius + AZIMUTH_MARGIN;
+    out->width = (search->reach * (double)window->transverse + depth) /
+                     (out->layer->is_barrel ? out->layer->radius : out->across) +
+                 AZIMUTH_MARGIN;
     return true;
 }
 
@@ -185,7 +182,7 @@ static bool residuals(double *transverse, double *longitudinal,
         *longitudinal = (double)hit->radius - radius;
     }
     *transverse = (at.x * y - at.y * x) / radius;
-    return at.s > -MAX_BACKWARD && at.x * x + at.y * y > 0.0;
+    return at.s > -ETX_MAX_BACKWARD && at.x * x + at.y * y > 0.0;
 }
 
 double etx_crossing_distance(
@@ -194,9 +191,11 @@ double etx_crossing_distance(
     const struct etx_grid_layer *const layer = crossing->layer;
     const double across =
         layer->is_barrel ? (double)hit->z : (double)hit->radius;
+    const double turn = fabs((double)hit->azimuth - crossing->azimuth);
     double transverse, longitudinal;
 
     if (fabs(across - crossing->across) > crossing->tolerance ||
+        (turn > crossing->width && turn < TWO_PI - crossing->width) ||
         !residuals(&transverse, &longitudinal, crossing->helix,
             crossing->curvature, hit, layer->is_barrel))
         return INFINITY;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MAX_STEPS      16   /* layers that may follow one */
+#define MIN_BEHIND_HOLE 2   /* hits that confirm it */
 #define MAX_OVERLAP    30.0 /* mm, path between modules of one layer */
 #define MIN_OUTWARD    0.2
 #define MIN_SLOPE      1e-3
@@ -33,15 +34,6 @@ static const float *position_of(
     const struct etx_first_pass_search *search, int32_t hit)
 {
     return search->event->position + 3 * (int64_t)hit;
-}
-
-static bool has_layer(const struct etx_candidate *candidate,
-    const struct etx_first_pass_search *search, int32_t layer)
-{
-    for (int32_t i = 0; i < candidate->n_hits; i++)
-        if (search->layer[candidate->hit[i]] == layer)
-            return true;
-    return false;
 }
 
 /* The nearest hit, nearer than *distance; NULL: there is none. */
@@ -72,59 +64,107 @@ static const struct etx_grid_hit *find_nearest(double *distance,
     return best;
 }
 
-/* The layers that the helix may cross next, the nearest first. */
-static int32_t list_crossings(struct etx_layer_crossing crossing[MAX_STEPS],
+/* A layer that a helix may cross. */
+struct layer_ahead {
+    const struct etx_completion_window *window;
+    int32_t layer;
+    bool is_crossed;
+    double s; /* mm, path: exact where it is crossed, else it is no shorter */
+    struct etx_layer_crossing crossing;
+};
+
+/* The layers that may follow that of the helix, and have no hit. */
+static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
     const struct etx_candidate *candidate,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix)
+    const struct etx_track_helix *helix, double radius, int32_t from)
 {
     const struct etx_completion *const completion = search->completion;
-    const int32_t from = search->layer[candidate->hit[candidate->n_hits - 1]];
     const int64_t *const begin = completion->begin[ETX_OUTWARD];
     const int32_t bin = etx_completion_pt_bin(completion, helix);
     int32_t n = 0;
 
     for (int64_t k = begin[from]; k < begin[from + 1] && n < MAX_STEPS; k++) {
         const int32_t to = etx_completion_step_to(completion, k);
-        struct etx_layer_crossing made;
-        int32_t i = n;
+        const struct etx_grid_layer *const layer = &search->grid.layers[to];
 
-        if (has_layer(candidate, search, to) ||
-            !etx_layer_cross(&made, search, helix, to,
-                etx_completion_window(completion, k, ETX_HELIX_FREE, bin)))
+        if ((candidate->layers >> to & 1) != 0)
             continue;
-        for (; i > 0 && crossing[i - 1].s > made.s; i--)
-            crossing[i] = crossing[i - 1];
-        crossing[i] = made;
+        ahead[n].window =
+            etx_completion_window(completion, k, ETX_HELIX_FREE, bin);
+        ahead[n].layer = to;
+        ahead[n].is_crossed = false;
+        if (!layer->is_barrel)
+            ahead[n].s = (layer->z - helix->z) / helix->slope;
+        else
+            ahead[n].s = layer->radius > radius ? layer->radius - radius
+                                                : -ETX_MAX_BACKWARD;
         n++;
     }
     return n;
 }
 
+/* The next crossing along the path; NULL: there is none. Only layers that may be
+ * the next are tried. */
+static const struct etx_layer_crossing *next_crossing(
+    struct layer_ahead ahead[MAX_STEPS], int32_t *n,
+    const struct etx_first_pass_search *search,
+    const struct etx_track_helix *helix, double radius)
+{
+    while (*n > 0) {
+        int32_t best = 0;
+
+        for (int32_t i = 1; i < *n; i++)
+            if (ahead[i].s < ahead[best].s)
+                best = i;
+        struct layer_ahead *const next = &ahead[best];
+        if (next->is_crossed) {
+            next->s = INFINITY;
+            next->is_crossed = false;
+            return &next->crossing;
+        }
+        if (!(next->s < INFINITY))
+            return NULL;
+        next->is_crossed = etx_layer_cross(&next->crossing, search, helix,
+            radius, next->layer, next->window);
+        next->s = next->is_crossed ? next->crossing.s : INFINITY;
+    }
+    return NULL;
+}
+
 /* Add the next hit; false: the track ends. A layer that the helix crosses well
- * inside has to have one. */
+ * inside has to have one, but for a few holes. */
 static bool add_next(
     struct etx_candidate *candidate, const struct etx_first_pass_search *search)
 {
     const int32_t *const last = candidate->hit + candidate->n_hits - 1;
-    struct etx_layer_crossing crossing[MAX_STEPS];
+    const struct etx_layer_crossing *crossing;
+    struct layer_ahead ahead[MAX_STEPS];
     struct etx_track_helix helix;
+    int32_t n_holes = candidate->n_holes;
 
     if (!etx_track_helix_through(&helix, position_of(search, last[-2]),
             position_of(search, last[-1]), position_of(search, last[0])))
         return false;
-    const int32_t n = list_crossings(crossing, candidate, search, &helix);
-    for (int32_t i = 0; i < n; i++) {
+    const double radius = (double)search->grid.row[last[0]].radius;
+    int32_t n = list_layers(
+        ahead, candidate, search, &helix, radius, search->layer[last[0]]);
+    while ((crossing = next_crossing(ahead, &n, search, &helix, radius)) !=
+           NULL) {
         double distance = (double)search->options->max_distance;
         const struct etx_grid_hit *const hit = find_nearest(
-            &distance, &crossing[i], (double)search->options->max_random);
+            &distance, crossing, (double)search->options->max_random);
 
         if (hit != NULL) {
+            if (n_holes > candidate->n_holes)
+                candidate->gaps |= UINT32_C(1) << candidate->n_hits;
+            candidate->n_holes = n_holes;
+            candidate->layers |= UINT64_C(1) << search->layer[hit->hit];
             candidate->hit[candidate->n_hits++] = hit->hit;
             candidate->distance += (float)distance;
             return true;
         }
-        if (crossing[i].is_inside)
+        if (crossing->is_inside && ++n_holes > search->max_holes)
             return false;
     }
     return false;
@@ -133,10 +173,72 @@ static bool add_next(
 void etx_candidate_extend(
     struct etx_candidate *candidate, const struct etx_first_pass_search *search)
 {
+    struct etx_candidate whole = *candidate; /* without holes */
+
     while (candidate->n_hits < ETX_CANDIDATE_MAX_LAYERS &&
            add_next(candidate, search))
-        ;
+        if (candidate->n_holes == 0)
+            whole = *candidate;
+    if (candidate->n_hits - whole.n_hits < MIN_BEHIND_HOLE)
+        *candidate = whole;
     candidate->n_layers = candidate->n_hits;
+}
+
+/* -------------------------------------------------------------------- gaps --
+ */
+
+/* Add a hit between hits k - 1 and k, near the helix through k and the two
+ * behind it. */
+static void fill_gap(struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search, int32_t k)
+{
+    const struct etx_completion *const completion = search->completion;
+    const int32_t *const hit = candidate->hit + k;
+    const int64_t *const begin = completion->begin[ETX_INWARD];
+    const int32_t from = search->layer[hit[0]];
+    const float *const end = position_of(search, hit[-1]);
+    struct etx_layer_crossing crossing;
+    struct etx_track_helix helix;
+
+    if (k + 2 >= candidate->n_layers ||
+        !etx_track_helix_through(&helix, position_of(search, hit[2]),
+            position_of(search, hit[1]), position_of(search, hit[0])))
+        return;
+    const int32_t bin = etx_completion_pt_bin(completion, &helix);
+    const double length =
+        hypot((double)end[0] - helix.x, (double)end[1] - helix.y);
+    for (int64_t step = begin[from]; step < begin[from + 1]; step++) {
+        const int32_t to = etx_completion_step_to(completion, step);
+        double distance = (double)search->options->max_distance;
+        const struct etx_grid_hit *found;
+
+        if ((candidate->layers >> to & 1) != 0 ||
+            !etx_layer_cross(&crossing, search, &helix,
+                (double)search->grid.row[hit[0]].radius, to,
+                etx_completion_window(completion, step, ETX_HELIX_FREE, bin)) ||
+            !(crossing.s > 0.0 && crossing.s < length))
+            continue;
+        found = find_nearest(
+            &distance, &crossing, (double)search->options->max_random);
+        if (found == NULL)
+            continue;
+        memmove(candidate->hit + k + 1, hit,
+            (size_t)(candidate->n_layers - k) * sizeof *hit);
+        candidate->hit[k] = found->hit;
+        candidate->layers |= UINT64_C(1) << to;
+        candidate->distance += (float)distance;
+        candidate->n_layers = ++candidate->n_hits;
+        return;
+    }
+}
+
+void etx_candidate_fill(
+    struct etx_candidate *candidate, const struct etx_first_pass_search *search)
+{
+    for (int32_t k = candidate->n_layers - 1;
+         k > 0 && candidate->n_layers < ETX_CANDIDATE_MAX_LAYERS; k--)
+        if ((candidate->gaps >> k & 1) != 0)
+            fill_gap(candidate, search, k);
 }
 
 /* ---------------------------------------------------------------- overlaps --

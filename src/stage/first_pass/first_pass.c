@@ -13,9 +13,14 @@
 #include <string.h>
 
 #define BLOCK    64 /* first hits of one task */
-#define N_PASSES 2
-#define STIFF_PT 0.5 /* GeV, of the first of them: narrow windows */
-#define MAX_LOST 2   /* hits that better candidates may take */
+#define MAX_LOST 2  /* hits that better candidates may take */
+
+/* From narrow windows to wide ones, from whole tracks to those with holes. */
+static const struct {
+    double min_pt, max_pt; /* GeV, 0: that of the options, no limit */
+    int32_t lacks_hit;     /* of the seeds */
+    int32_t max_holes;     /* of a candidate, behind its seed */
+} passes[] = {{0.5, 0.0, 0, 1}, {0.0, 0.5, 0, 1}, {0.3, 0.0, 1, 1}};
 
 /* One pass; arrays in the arena. */
 struct pass {
@@ -39,10 +44,23 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     return ETX_OK;
 }
 
-static bool begins_seeds(const struct etx_first_pass *first_pass, int32_t layer)
+/* The seeds of this pass. */
+static void list_seeds(struct etx_first_pass_search *search)
 {
-    for (int64_t k = 0; k < first_pass->n_seeds; k++)
-        if (first_pass->seed[k * ETX_SEED_WIDTH] == layer)
+    const struct etx_first_pass *const table = search->first_pass;
+
+    search->n_seeds = 0;
+    for (int64_t k = 0; k < table->n_seeds; k++)
+        if (table->seed[k * ETX_SEED_WIDTH + ETX_SEED_LACKS_HIT] ==
+            search->lacks_hit)
+            search->seed[search->n_seeds++] = k;
+}
+
+static bool begins_seeds(
+    const struct etx_first_pass_search *search, int32_t layer)
+{
+    for (int64_t k = 0; k < search->n_seeds; k++)
+        if (search->first_pass->seed[search->seed[k] * ETX_SEED_WIDTH] == layer)
             return true;
     return false;
 }
@@ -56,7 +74,7 @@ static int64_t list_first(
     for (int32_t l = 0; l < search->completion->n_layers; l++) {
         const struct etx_grid_layer *const layer = &search->grid.layers[l];
 
-        if (!begins_seeds(search->first_pass, l))
+        if (!begins_seeds(search, l))
             continue;
         for (int32_t k = 0; out != NULL && k < layer->n_hits; k++)
             out[n + k] = layer->hit[k].hit;
@@ -142,6 +160,7 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
     ETX_CHECK(etx_check_cancelled(context->stream));
     etx_grid_fill(
         &search->grid, search->completion, label, search->event->n_hits);
+    list_seeds(search);
     pass.n_first = list_first(NULL, search);
     ETX_CHECK(etx_arena_alloc(&pass.first, arena, pass.n_first,
         sizeof *pass.first, "hits that begin tracks"));
@@ -165,7 +184,6 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     struct etx_context *host = etx_host_of(context);
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const double min_pt = (double)options->min_pt;
     struct etx_first_pass_search *search = NULL; /* too large for a stack */
     etx_status status;
 
@@ -177,16 +195,23 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     *search = (struct etx_first_pass_search){.first_pass = first_pass,
         .completion = completion,
         .options = options,
-        .event = event};
+        .event = event,
+        .reach = sqrt((double)options->max_distance)};
+    ETX_CHECK(etx_arena_alloc(&search->seed, arena, first_pass->n_seeds,
+        sizeof *search->seed, "seeds of a pass"));
     ETX_CHECK(etx_arena_alloc(&search->layer, arena, event->n_hits,
         sizeof *search->layer, "layers of hits"));
     etx_completion_layers(search->layer, completion, event);
     ETX_CHECK(etx_grid_create(&search->grid, arena, event, search->layer));
-    for (int32_t pass = 0; pass < N_PASSES; pass++) {
-        if (pass == 0 && min_pt > STIFF_PT)
-            continue;
-        search->max_curvature =
-            curvature_of(completion, pass == 0 ? STIFF_PT : min_pt);
+    for (size_t pass = 0; pass < sizeof passes / sizeof *passes; pass++) {
+        search->lacks_hit = passes[pass].lacks_hit;
+        search->max_holes = passes[pass].max_holes;
+        search->min_curvature =
+            passes[pass].max_pt > 0.0
+                ? curvature_of(completion, passes[pass].max_pt)
+                : -1.0;
+        search->max_curvature = curvature_of(
+            completion, fmax(passes[pass].min_pt, (double)options->min_pt));
         ETX_CHECK(run_pass(label, n_tracks, host, search));
     }
 done:

@@ -66,7 +66,7 @@ void etx_first_pass_free(struct etx_first_pass *first_pass)
 /* The order of seeds; -1 for one that is out of bounds. */
 static int64_t seed_rank(const int64_t *seed, int64_t n_layers)
 {
-    for (int32_t k = 0; k < ETX_SEED_WIDTH; k++)
+    for (int32_t k = 0; k < ETX_SEED_LAYERS; k++)
         if (seed[k] < 0 || seed[k] >= n_layers)
             return -1;
     return (seed[0] * n_layers + seed[1]) * n_layers + seed[2];
@@ -87,6 +87,11 @@ static etx_status check_seeds(
                 ", %" PRId64 "), expected three of %" PRId64
                 " layers, ascending",
                 k, seed[0], seed[1], seed[2], n_layers);
+        if (seed[ETX_SEED_LACKS_HIT] != 0 && seed[ETX_SEED_LACKS_HIT] != 1)
+            return etx_fail(ETX_ERR_FORMAT,
+                "first pass: seed %" PRId64 " lacks %" PRId64
+                " hits, expected 0 or 1",
+                k, seed[ETX_SEED_LACKS_HIT]);
         last = rank;
     }
     return ETX_OK;

@@ -6,14 +6,19 @@
 
 #include "stage/track_building/completion_table.h"
 
-#define ETX_SEED_WIDTH 3 /* layers of a seed, from inside out */
+#define ETX_SEED_LAYERS 3 /* of a seed, from inside out */
+/* Columns of the array of seeds: the layers, and 1 where tracks begin so only
+ * when they lack a hit. */
+enum { ETX_SEED_LACKS_HIT = ETX_SEED_LAYERS, ETX_SEED_WIDTH };
 
-/* The three layers that tracks from the beam line begin with, and how well the
- * helix through the beam line and the first two predicts the hit on the third.
+/* The three layers that tracks from the beam line begin with, all or without one
+ * hit, and how well the helix through the beam line and the first two predicts
+ * the hit on the third.
  * Arrays are as in a model file; immutable and owned by its model. */
 struct etx_first_pass {
     int64_t n_seeds;
-    int64_t *seed; /* [n_seeds, 3] layers of the completion, ascending */
+    int64_t *seed; /* [n_seeds, ETX_SEED_WIDTH] of layers of the completion,
+                    * ascending */
     struct etx_completion_window *window; /* [n_seeds, n_pt] */
     float beam[2]; /* mm: tracks begin at |z - beam[0]| <= beam[1] */
 };

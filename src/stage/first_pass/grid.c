@@ -197,14 +197,13 @@ void etx_grid_begin(struct etx_grid_walk *walk,
 {
     const int32_t n = layer->n_azimuth;
     const double scale = n / (2.0 * ETX_PI);
-    const double begin = floor((azimuth - width + ETX_PI) * scale);
-    const double end = floor((azimuth + width + ETX_PI) * scale);
     int32_t first = 0;
     int32_t last = n - 1;
 
-    if (end - begin < n - 1) {
-        first = (int32_t)begin + (begin < 0.0 ? n : 0) - (begin >= n ? n : 0);
-        last = (int32_t)end + (end < 0.0 ? n : 0) - (end >= n ? n : 0);
+    if (2.0 * width * scale < n - 2) {
+        /* A turn more, so that the cast rounds down. */
+        first = (int32_t)((azimuth - width + 3.0 * ETX_PI) * scale) % n;
+        last = (int32_t)((azimuth + width + 3.0 * ETX_PI) * scale) % n;
     }
     *walk = (struct etx_grid_walk){.layer = layer,
         .row =

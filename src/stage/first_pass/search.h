@@ -9,12 +9,16 @@
 
 #define ETX_CANDIDATE_MAX_LAYERS 20
 #define ETX_CANDIDATE_MAX_HITS   32
+#define ETX_MAX_BACKWARD         12.0 /* mm: modules of a layer overlap */
 #define ETX_CANDIDATES_OF_HIT    2 /* the best that begin at one hit */
 
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {
     int32_t n_hits, n_layers;
-    float distance; /* sum over the hits but the first two */
+    int32_t n_holes; /* layers that were crossed without a hit */
+    uint32_t gaps;   /* bit k: a hit may be missing before hit k */
+    uint64_t layers; /* bit l: a hit is on layer l */
+    float distance;  /* sum over the hits but the first two */
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
 };
 
@@ -26,7 +30,13 @@ struct etx_first_pass_search {
     const struct etx_event *event;
     int32_t *layer; /* [n_hits] */
     struct etx_grid grid;
-    double max_curvature; /* 1/mm, of seeds in this pass */
+    double reach; /* root of max_distance */
+    /* Of this pass: */
+    int64_t n_seeds;
+    int64_t *seed;        /* [n_seeds] rows of the table */
+    double min_curvature, max_curvature; /* 1/mm */
+    int32_t lacks_hit;    /* 1: seeds that lack a hit */
+    int32_t max_holes;    /* of a candidate */
 };
 
 /* Where a helix crosses a layer, and the window around it. */
@@ -42,10 +52,11 @@ struct etx_layer_crossing {
     bool is_inside; /* a hit is expected */
 };
 
-/* false: the helix does not cross the layer, or nothing is known. */
+/* A helix at a hit, and the distance of that hit from the beam line, mm.
+ * false: the helix does not cross the layer, or nothing is known. */
 bool etx_layer_cross(struct etx_layer_crossing *out,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, int32_t layer,
+    const struct etx_track_helix *helix, double radius, int32_t layer,
     const struct etx_completion_window *window);
 
 /* The distance of a hit from the crossing helix in units of the window,
@@ -60,6 +71,9 @@ const struct etx_completion_window *etx_step_window(
 
 /* Add the hits on the layers that follow, at most one a layer. */
 void etx_candidate_extend(struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search);
+/* Add hits in its gaps. */
+void etx_candidate_fill(struct etx_candidate *candidate,
     const struct etx_first_pass_search *search);
 /* Add the second and third hits on its layers, where modules overlap. */
 void etx_candidate_add_overlaps(struct etx_candidate *candidate,

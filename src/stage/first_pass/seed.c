@@ -14,6 +14,8 @@
 #define MARGIN       5.0  /* mm */
 #define DISC_MARGIN  0.02 /* of the radius */
 #define ANGLE_MARGIN 2e-3 /* rad */
+#define ROUNDING     1e-6
+#define SEED_GAPS    6u /* before the second or the third hit */
 
 bool etx_seed_helix(
     struct etx_track_helix *out, double *z, const float *a, const float *b)
@@ -134,20 +136,74 @@ static void keep(
     best[i] = *candidate;
 }
 
+/* Quick: the circle through the beam line and both hits bends too much, or the
+ * helix begins beyond the beam; arcs are longer than their chords by less than
+ * a quarter of the square of half the angle. */
+static bool is_hopeless(const struct etx_first_pass_search *search,
+    const struct etx_grid_hit *first, const struct etx_grid_hit *second)
+{
+    const float *const beam = search->first_pass->beam;
+    const double a_x = (double)first->x;
+    const double a_y = (double)first->y;
+    const double x = (double)second->x - a_x;
+    const double y = (double)second->y - a_y;
+    const double square = x * x + y * y;
+    const double inner = (double)first->radius;
+    const double outer = (double)second->radius;
+    const double cross = a_x * y - a_y * x;
+    const double bound = search->max_curvature * inner * outer;
+    const double rise = ((double)second->z - (double)first->z) * inner;
+    const double longer = search->max_curvature * search->max_curvature *
+                          fmax(square, inner * inner) / 16.0;
+
+    const double least = search->min_curvature * inner * outer;
+    if (4.0 * cross * cross > bound * bound * square * (1.0 + ROUNDING) ||
+        (least > 0.0 && 4.0 * cross * cross <
+                            least * least * square * (1.0 - ROUNDING)))
+        return true;
+    const double length = sqrt(square);
+    return longer < 0.2 &&
+           fabs(((double)first->z - (double)beam[0]) * length - rise) >
+               (double)beam[1] * length * (1.0 + ROUNDING) +
+                   (longer + ROUNDING) * fabs(rise);
+}
+
+/* Add the other hits of a candidate, and offer it. */
+static void complete(struct etx_candidate *best,
+    const struct etx_first_pass_search *search, struct etx_candidate *candidate)
+{
+    for (int32_t i = 0; i < candidate->n_hits; i++)
+        candidate->layers |= UINT64_C(1) << search->layer[candidate->hit[i]];
+    etx_candidate_extend(candidate, search);
+    if (candidate->n_layers < search->options->min_layers)
+        return;
+    etx_candidate_fill(candidate, search);
+    etx_candidate_add_overlaps(candidate, search);
+    keep(best, candidate);
+}
+
+/* A pair of hits from the beam line, and its helix at the second. */
+struct pair {
+    int32_t hit[2];
+    struct etx_track_helix helix;
+    double radius; /* mm, of the second */
+    int32_t bin;   /* of transverse momentum */
+};
+
 /* Candidates of a pair with every third hit on one layer. */
 static void add_third(struct etx_candidate *best,
-    const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, int32_t bin, const int32_t pair[2],
+    const struct etx_first_pass_search *search, const struct pair *pair,
     int64_t seed)
 {
-    const int64_t *const layers =
-        search->first_pass->seed + seed * ETX_SEED_WIDTH;
+    const struct etx_first_pass *const table = search->first_pass;
+    const int64_t *const layers = table->seed + seed * ETX_SEED_WIDTH;
     const struct etx_grid_hit *hit;
     struct etx_layer_crossing crossing;
     struct etx_grid_walk walk;
 
-    if (!etx_layer_cross(&crossing, search, helix, (int32_t)layers[2],
-            &search->first_pass->window[seed * ETX_COMPLETION_N_PT + bin]))
+    if (!etx_layer_cross(&crossing, search, &pair->helix, pair->radius,
+            (int32_t)layers[2],
+            &table->window[seed * ETX_COMPLETION_N_PT + pair->bin]))
         return;
     etx_grid_begin(&walk, crossing.layer, crossing.azimuth, crossing.width,
         crossing.across - crossing.tolerance,
@@ -157,69 +213,80 @@ static void add_third(struct etx_candidate *best,
 
         if (!(distance < (double)search->options->max_distance))
             continue;
-        struct etx_candidate candidate = {.n_hits = 3,
+        struct etx_candidate candidate = {.n_hits = ETX_SEED_LAYERS,
+            .gaps = search->lacks_hit ? SEED_GAPS : 0,
             .distance = (float)distance,
-            .hit = {pair[0], pair[1], hit->hit}};
-        etx_candidate_extend(&candidate, search);
-        if (candidate.n_layers < search->options->min_layers)
-            continue;
-        etx_candidate_add_overlaps(&candidate, search);
-        keep(best, &candidate);
+            .hit = {pair->hit[0], pair->hit[1], hit->hit}};
+        complete(best, search, &candidate);
     }
 }
 
-/* Candidates of the seeds begin .. end - 1, which share their first layers. */
+/* false: they are no pair from the beam line. */
+static bool make_pair(struct pair *out,
+    const struct etx_first_pass_search *search, int32_t first,
+    const struct etx_grid_hit *second)
+{
+    const float *const position = search->event->position;
+    const float *const beam = search->first_pass->beam;
+    double z;
+
+    if (is_hopeless(search, &search->grid.row[first], second) ||
+        !etx_seed_helix(&out->helix, &z, position + 3 * (int64_t)first,
+            position + 3 * (int64_t)second->hit) ||
+        fabs(out->helix.curvature) > search->max_curvature ||
+        fabs(out->helix.curvature) <= search->min_curvature ||
+        fabs(z - (double)beam[0]) > (double)beam[1])
+        return false;
+    out->hit[0] = first;
+    out->hit[1] = second->hit;
+    out->radius = (double)second->radius;
+    out->bin = etx_completion_pt_bin(search->completion, &out->helix);
+    return true;
+}
+
+/* Candidates of the seeds begin .. end - 1 of this pass, which share their first
+ * layers. */
 static void add_pairs(struct etx_candidate *best,
     const struct etx_first_pass_search *search, int32_t first, int64_t begin,
     int64_t end)
 {
-    const struct etx_first_pass *const first_pass = search->first_pass;
-    const float *const position = search->event->position;
+    const int64_t *const layers =
+        search->first_pass->seed + search->seed[begin] * ETX_SEED_WIDTH;
     const struct etx_grid_hit *const hit = &search->grid.row[first];
-    const struct etx_grid_layer *const layer =
-        &search->grid.layers[first_pass->seed[begin * ETX_SEED_WIDTH + 1]];
-    const double max_curvature = search->max_curvature;
+    const struct etx_grid_layer *const layer = &search->grid.layers[layers[1]];
     const struct etx_grid_hit *second;
     struct pair_window window;
     struct etx_grid_walk walk;
+    struct pair pair;
 
     if (layer->n_hits == 0 ||
-        !find_pair_window(&window, search, hit, layer, max_curvature))
+        !find_pair_window(&window, search, hit, layer, search->max_curvature))
         return;
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
-    while ((second = etx_grid_next(&walk)) != NULL) {
-        const int32_t pair[2] = {first, second->hit};
-        struct etx_track_helix helix;
-        double z;
-
-        if (!etx_seed_helix(&helix, &z, position + 3 * (int64_t)first,
-                position + 3 * (int64_t)second->hit) ||
-            fabs(helix.curvature) > max_curvature ||
-            fabs(z - (double)first_pass->beam[0]) > (double)first_pass->beam[1])
-            continue;
-        const int32_t bin = etx_completion_pt_bin(search->completion, &helix);
-        for (int64_t k = begin; k < end; k++)
-            add_third(best, search, &helix, bin, pair, k);
-    }
+    while ((second = etx_grid_next(&walk)) != NULL)
+        if (make_pair(&pair, search, first, second))
+            for (int64_t k = begin; k < end; k++)
+                add_third(best, search, &pair, search->seed[k]);
 }
 
 void etx_seed_candidates(struct etx_candidate *best,
     const struct etx_first_pass_search *search, int32_t first)
 {
-    const int64_t *const seed = search->first_pass->seed;
-    const int64_t n = search->first_pass->n_seeds;
+    const int64_t *const table = search->first_pass->seed;
+    const int64_t *const seed = search->seed;
 
     for (int32_t k = 0; k < ETX_CANDIDATES_OF_HIT; k++)
         best[k].n_hits = 0;
-    for (int64_t begin = 0; begin < n;) {
+    for (int64_t begin = 0; begin < search->n_seeds;) {
         int64_t end = begin;
 
-        while (end < n &&
-               memcmp(seed + end * ETX_SEED_WIDTH,
-                   seed + begin * ETX_SEED_WIDTH, 2 * sizeof *seed) == 0)
+        while (end < search->n_seeds &&
+               memcmp(table + seed[end] * ETX_SEED_WIDTH,
+                   table + seed[begin] * ETX_SEED_WIDTH,
+                   2 * sizeof *table) == 0)
             end++;
-        if (seed[begin * ETX_SEED_WIDTH] == search->layer[first])
+        if (table[seed[begin] * ETX_SEED_WIDTH] == search->layer[first])
             add_pairs(best, search, first, begin, end);
         begin = end;
     }
