@@ -13,6 +13,7 @@
 #include <exatrkx/train.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A model that learned both from an event; completed: the one before. */
 static etx_model *learned_model(etx_model **completed)
@@ -57,6 +58,47 @@ ETX_TEST(test_first_pass_finds_tracks)
     ck_assert_double_gt(timing.seconds, 0.0);
 }
 
+/* Of each particle the hit on one layer is missing, on another layer of the next
+ * one. */
+static void drop_hits(struct sample *sample)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < sample->n_hits; i++) {
+        if (sample->particle_id[i] > 0 &&
+            sample->particle_id[i] % N_LAYERS == sample->layer[i])
+            continue;
+        memmove(sample->position + 3 * n, sample->position + 3 * i,
+            3 * sizeof *sample->position);
+        sample->volume_id[n] = sample->volume_id[i];
+        sample->layer_id[n] = sample->layer_id[i];
+        sample->module_id[n] = sample->module_id[i];
+        sample->particle_id[n] = sample->particle_id[i];
+        sample->layer[n++] = sample->layer[i];
+    }
+    sample->n_hits = n;
+}
+
+ETX_TEST(test_first_pass_holes)
+{
+    scoped_model *model = learned_model(NULL);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_tracks *tracks = NULL;
+    etx_first_pass_options options;
+    int64_t right, wrong;
+
+    drop_hits(sample);
+    scoped_event *event = event_of(sample);
+    ck_assert_ok(etx_first_pass_options_init(&options, sizeof options));
+    options.min_layers = N_LAYERS - 2; /* one behind a hole is not sure */
+    ck_assert_ok(
+        etx_find_long_tracks(&tracks, context, model, event, &options));
+    count_hits(&right, &wrong, sample, tracks);
+    ck_assert_int_gt(right, N_PARTICLES * (N_LAYERS - 1) * 95 / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+}
+
 /* Every option removes tracks when it is at its end. */
 static const struct etx_test_change strict_options[] = {
     {CHANGE(etx_first_pass_options, min_layers, 9), ETX_OK, NULL},
@@ -90,15 +132,16 @@ ETX_TEST(test_first_pass_learns_the_detector)
     scoped_event *event = event_of(sample);
     const etx_event *const events[] = {event};
     const struct etx_first_pass *const table = model->first_pass;
+    static const int64_t seeds[][ETX_SEED_WIDTH] = {
+        {0, 1, 2, 0}, {0, 1, 3, 1}, {0, 2, 3, 1}, {1, 2, 3, 1}};
     etx_first_pass_options options = {.struct_size = sizeof options};
 
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_FIRST_PASS), 1);
     ck_assert_int_eq(etx_model_has_stage(completed, ETX_STAGE_FIRST_PASS), 0);
     ck_assert_ok(etx_model_first_pass_options(&options, model));
     ck_assert_int_eq(options.min_layers, 7);
-    ck_assert_int_eq(table->n_seeds, 1);
-    for (int64_t k = 0; k < ETX_SEED_WIDTH; k++)
-        ck_assert_int_eq(table->seed[k], k);
+    ck_assert_int_eq(table->n_seeds, 4);
+    ck_assert_mem_eq(table->seed, seeds, sizeof seeds);
     ck_assert_float_eq_tol(table->beam[0], 0.0f, 10.0f);
     ck_assert_float_gt(table->beam[1], 60.0f); /* 30 mm is one sigma */
     /* Another completion may have other layers. */
