@@ -486,7 +486,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
 typedef struct etx_first_pass_options {
     uint32_t struct_size; /* set by etx_first_pass_options_init */
     int32_t min_layers;   /* of a track; default 7 */
-    float min_pt;         /* GeV, about; default 0.13 */
+    float min_pt;         /* GeV, about; default 0.18 */
     float max_distance;   /* of a hit from the helix; default 20 */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.1 */

@@ -58,8 +58,8 @@ ETX_TEST(test_first_pass_finds_tracks)
     ck_assert_double_gt(timing.seconds, 0.0);
 }
 
-/* Of each particle the hit on one layer is missing, on another layer of the next
- * one. */
+/* Of each particle the hit on one layer is missing, on another layer of the
+ * next one. */
 static void drop_hits(struct sample *sample)
 {
     int64_t n = 0;

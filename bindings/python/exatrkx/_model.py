@@ -93,7 +93,7 @@ class FirstPassOptions:
     CompletionOptions."""
 
     min_layers: int = 7  # of a track
-    min_pt: float = 0.13  # GeV, about
+    min_pt: float = 0.18  # GeV, about
     max_distance: float = 20.0  # of a hit from the helix
     max_random: float = 0.1  # unrelated hits expected as near
     min_hits: int = 50000  # find_tracks has no first pass in smaller events

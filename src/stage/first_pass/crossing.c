@@ -40,8 +40,9 @@ static bool is_within(double value, double low, double high, double margin)
 
 /* In a barrel: where the helix crosses the mean radius, from the helix, layer
  * and tolerance in *out, which grows by the thickness of the layer. The field
- * is read half way, as of a straight line from the helix's own radius. *depth: how far the helix moves sideways within the layer, to each side.
- * False where it does not cross. */
+ * is read half way, as of a straight line from the helix's own radius. *depth:
+ * how far the helix moves sideways within the layer, to each side. False where
+ * it does not cross. */
 static bool cross_barrel(struct etx_layer_crossing *out, double *depth,
     struct etx_arc_point *point, const struct etx_completion *completion,
     double radius)
@@ -95,8 +96,9 @@ static bool cross_disc(struct etx_layer_crossing *out, double *depth,
 }
 
 /* Quick: the helix is beyond the ends of a barrel where it reaches its radius,
- * or outside the radii of a disc where it reaches its z, or leads away from it. An arc is no shorter than its chord, nor that than the difference of
- * the radii; and a chord no shorter than MIN_CHORD of an arc that etx_arc_to_z
+ * or outside the radii of a disc where it reaches its z, or leads away from it.
+ * An arc is no shorter than its chord, nor that than the difference of the
+ * radii; and a chord no shorter than MIN_CHORD of an arc that etx_arc_to_z
  * follows. */
 static bool passes_by(const struct etx_layer_crossing *crossing, double radius)
 {
@@ -155,9 +157,10 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
         return false;
     out->s = point.s;
     out->azimuth = (double)etx_arc_azimuth((float)point.y, (float)point.x);
-    out->width = (search->reach * (double)window->transverse + depth) /
-                     (out->layer->is_barrel ? out->layer->radius : out->across) +
-                 AZIMUTH_MARGIN;
+    out->width =
+        (search->reach * (double)window->transverse + depth) /
+            (out->layer->is_barrel ? out->layer->radius : out->across) +
+        AZIMUTH_MARGIN;
     return true;
 }
 

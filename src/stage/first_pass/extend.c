@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-#define MAX_STEPS      16   /* layers that may follow one */
-#define MIN_BEHIND_HOLE 2   /* hits that confirm it */
-#define MAX_OVERLAP    30.0 /* mm, path between modules of one layer */
-#define MIN_OUTWARD    0.2
-#define MIN_SLOPE      1e-3
-#define MARGIN         1.0  /* mm */
-#define AZIMUTH_MARGIN 1e-3 /* rad */
+#define MAX_STEPS       16   /* layers that may follow one */
+#define MIN_BEHIND_HOLE 2    /* hits that confirm it */
+#define MAX_OVERLAP     30.0 /* mm, path between modules of one layer */
+#define MIN_OUTWARD     0.2
+#define MIN_SLOPE       1e-3
+#define MARGIN          1.0  /* mm */
+#define AZIMUTH_MARGIN  1e-3 /* rad */
 
 const struct etx_completion_window *etx_step_window(
     const struct etx_completion *completion, int32_t direction, int32_t from,
@@ -95,7 +95,9 @@ static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
         ahead[n].layer = to;
         ahead[n].is_crossed = false;
         if (!layer->is_barrel)
-            ahead[n].s = (layer->z - helix->z) / helix->slope;
+            ahead[n].s = helix->slope != 0.0
+                             ? (layer->z - helix->z) / helix->slope
+                             : INFINITY;
         else
             ahead[n].s = layer->radius > radius ? layer->radius - radius
                                                 : -ETX_MAX_BACKWARD;
@@ -104,17 +106,17 @@ static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
     return n;
 }
 
-/* The next crossing along the path; NULL: there is none. Only layers that may be
- * the next are tried. */
+/* The next crossing along the path; NULL: there is none. Only layers that may
+ * be the next are tried. */
 static const struct etx_layer_crossing *next_crossing(
-    struct layer_ahead ahead[MAX_STEPS], int32_t *n,
+    struct layer_ahead ahead[MAX_STEPS], int32_t n,
     const struct etx_first_pass_search *search,
     const struct etx_track_helix *helix, double radius)
 {
-    while (*n > 0) {
+    while (n > 0) {
         int32_t best = 0;
 
-        for (int32_t i = 1; i < *n; i++)
+        for (int32_t i = 1; i < n; i++)
             if (ahead[i].s < ahead[best].s)
                 best = i;
         struct layer_ahead *const next = &ahead[best];
@@ -125,8 +127,8 @@ static const struct etx_layer_crossing *next_crossing(
         }
         if (!(next->s < INFINITY))
             return NULL;
-        next->is_crossed = etx_layer_cross(&next->crossing, search, helix,
-            radius, next->layer, next->window);
+        next->is_crossed = etx_layer_cross(
+            &next->crossing, search, helix, radius, next->layer, next->window);
         next->s = next->is_crossed ? next->crossing.s : INFINITY;
     }
     return NULL;
@@ -147,10 +149,10 @@ static bool add_next(
             position_of(search, last[-1]), position_of(search, last[0])))
         return false;
     const double radius = (double)search->grid.row[last[0]].radius;
-    int32_t n = list_layers(
+    const int32_t n = list_layers(
         ahead, candidate, search, &helix, radius, search->layer[last[0]]);
-    while ((crossing = next_crossing(ahead, &n, search, &helix, radius)) !=
-           NULL) {
+    while (
+        (crossing = next_crossing(ahead, n, search, &helix, radius)) != NULL) {
         double distance = (double)search->options->max_distance;
         const struct etx_grid_hit *const hit = find_nearest(
             &distance, crossing, (double)search->options->max_random);

@@ -13,7 +13,7 @@
 const etx_first_pass_options etx_first_pass_defaults = {
     .struct_size = sizeof(etx_first_pass_options),
     .min_layers = 7,
-    .min_pt = 0.13f,
+    .min_pt = 0.18f,
     .max_distance = 20.0f,
     .max_random = 0.1f,
     .min_hits = 50000};

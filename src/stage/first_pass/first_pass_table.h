@@ -11,10 +11,10 @@
  * when they lack a hit. */
 enum { ETX_SEED_LACKS_HIT = ETX_SEED_LAYERS, ETX_SEED_WIDTH };
 
-/* The three layers that tracks from the beam line begin with, all or without one
- * hit, and how well the helix through the beam line and the first two predicts
- * the hit on the third.
- * Arrays are as in a model file; immutable and owned by its model. */
+/* The three layers that tracks from the beam line begin with, all or without
+ * one hit, and how well the helix through the beam line and the first two
+ * predicts the hit on the third. Arrays are as in a model file; immutable and
+ * owned by its model. */
 struct etx_first_pass {
     int64_t n_seeds;
     int64_t *seed; /* [n_seeds, ETX_SEED_WIDTH] of layers of the completion,

@@ -10,7 +10,7 @@
 #define ETX_CANDIDATE_MAX_LAYERS 20
 #define ETX_CANDIDATE_MAX_HITS   32
 #define ETX_MAX_BACKWARD         12.0 /* mm: modules of a layer overlap */
-#define ETX_CANDIDATES_OF_HIT    2 /* the best that begin at one hit */
+#define ETX_CANDIDATES_OF_HIT    2    /* the best that begin at one hit */
 
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {
@@ -33,10 +33,10 @@ struct etx_first_pass_search {
     double reach; /* root of max_distance */
     /* Of this pass: */
     int64_t n_seeds;
-    int64_t *seed;        /* [n_seeds] rows of the table */
+    int64_t *seed;                       /* [n_seeds] rows of the table */
     double min_curvature, max_curvature; /* 1/mm */
-    int32_t lacks_hit;    /* 1: seeds that lack a hit */
-    int32_t max_holes;    /* of a candidate */
+    int32_t lacks_hit;                   /* 1: seeds that lack a hit */
+    int32_t max_holes;                   /* of a candidate */
 };
 
 /* Where a helix crosses a layer, and the window around it. */

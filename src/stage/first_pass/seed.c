@@ -158,8 +158,8 @@ static bool is_hopeless(const struct etx_first_pass_search *search,
 
     const double least = search->min_curvature * inner * outer;
     if (4.0 * cross * cross > bound * bound * square * (1.0 + ROUNDING) ||
-        (least > 0.0 && 4.0 * cross * cross <
-                            least * least * square * (1.0 - ROUNDING)))
+        (least > 0.0 &&
+            4.0 * cross * cross < least * least * square * (1.0 - ROUNDING)))
         return true;
     const double length = sqrt(square);
     return longer < 0.2 &&
@@ -244,8 +244,8 @@ static bool make_pair(struct pair *out,
     return true;
 }
 
-/* Candidates of the seeds begin .. end - 1 of this pass, which share their first
- * layers. */
+/* Candidates of the seeds begin .. end - 1 of this pass, which share their
+ * first layers. */
 static void add_pairs(struct etx_candidate *best,
     const struct etx_first_pass_search *search, int32_t first, int64_t begin,
     int64_t end)
@@ -281,10 +281,10 @@ void etx_seed_candidates(struct etx_candidate *best,
     for (int64_t begin = 0; begin < search->n_seeds;) {
         int64_t end = begin;
 
-        while (end < search->n_seeds &&
-               memcmp(table + seed[end] * ETX_SEED_WIDTH,
-                   table + seed[begin] * ETX_SEED_WIDTH,
-                   2 * sizeof *table) == 0)
+        while (
+            end < search->n_seeds &&
+            memcmp(table + seed[end] * ETX_SEED_WIDTH,
+                table + seed[begin] * ETX_SEED_WIDTH, 2 * sizeof *table) == 0)
             end++;
         if (table[seed[begin] * ETX_SEED_WIDTH] == search->layer[first])
             add_pairs(best, search, first, begin, end);

@@ -43,7 +43,7 @@ struct learning {
     const struct etx_completion *completion;
     struct triplets triplets[2];
     int32_t *begin; /* [N_KEYS] of those after each other the first */
-    float *z; /* [n_z] mm, where tracks begin */
+    float *z;       /* [n_z] mm, where tracks begin */
     int64_t n_z, z_capacity;
 };
 
