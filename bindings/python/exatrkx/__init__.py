@@ -108,7 +108,7 @@ def library_version() -> str:
     """ "MAJOR.MINOR.PATCH" of the library that is loaded."""
     from . import _library
 
-    return _library.library.etx_version().decode()
+    return _library.version(_library.library)
 
 
 if not TYPE_CHECKING:  # to a checker every name would be an attribute

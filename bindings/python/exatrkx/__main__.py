@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name, (module, _) = given[0], MODULES[given[0]]
     try:
         command = importlib.import_module("." + module, __package__)
-        return command.main(given[1:])
+        status: int = command.main(given[1:])
+        return status
     except ImportError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1

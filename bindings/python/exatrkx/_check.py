@@ -1,20 +1,29 @@
-"""_check -- a converted model next to its original, on a random graph.
+"""_check -- a converted model next to its original, on a random graph and on an
+event.
 
 SPDX-License-Identifier: Apache-2.0
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._event_features import Hits, edge_matrix
 from ._facts import ConvertError, Facts
+
+if TYPE_CHECKING:
+    from ._event import Event
+    from ._model import Model
 
 N_NODES = 200
 N_EDGES = 800
+N_NEIGHBOURS = 8  # of a hit of an event, by direction from the origin
 TOLERANCE = 1e-3  # of scores and points, float32 against float32
 
 Note = Callable[[str], None]
@@ -40,10 +49,29 @@ def check_loads(data: bytes, note: Note) -> None:
         raise ConvertError(f"the library refuses the model: {error}") from None
 
 
+@dataclass
+class Sample:
+    """What a network and its original are run on."""
+
+    name: str
+    event: Event
+    x: np.ndarray  # [n_hits, n_node_features]
+    edges: np.ndarray  # [2, n_edges]
+    columns: np.ndarray  # [n_edges, n_edge_features]
+    own: np.ndarray  # those of columns that the model gets from the host
+
+
 def compare(
-    data: bytes, stage: str, path: str, facts: Facts, note: Note, required: bool
+    models: dict[str, bytes],
+    stage: str,
+    path: str,
+    facts: Facts,
+    note: Note,
+    required: bool,
 ) -> None:
-    """Refuse a model that computes something else than its file."""
+    """Refuse a model that computes something else than its file. models: by the
+    prefix of the event to run it on; "": on a random graph, which needs a model
+    whose edge features are own ones."""
     load = {"TorchScript": _load_torchscript, "ONNX": _load_onnx}.get(facts.origin)
     if load is None:
         reason = "the file has no code, only TorchScript and ONNX can be run"
@@ -53,7 +81,10 @@ def compare(
         try:
             import exatrkx
 
-            return _compare(exatrkx.Model.from_bytes(data), stage, load(path), note)
+            original = load(path)
+            for prefix, data in models.items():
+                _compare(exatrkx.Model.from_bytes(data), stage, original, prefix, note)
+            return
         except ConvertError:
             raise
         except Exception as error:  # of torch or onnx
@@ -136,45 +167,89 @@ def _define_scatter(torch: Any) -> None:
 _KEEP: list[Any] = []  # definitions end with their library object
 
 
-def _compare(model: Any, stage: str, original: Original, note: Note) -> None:
+def _random_sample(config: dict[str, Any]) -> Sample:
     import exatrkx
 
-    config = model.config[stage]
     rng = np.random.default_rng(1)
     x = rng.normal(size=(N_NODES, len(config["node_features"]))).astype("f4")
     event = exatrkx.Event.from_arrays(np.zeros((N_NODES, 3)), features=x)
-    if stage == "embedding":
-        points = original.run(x)
-        _report(exatrkx.embed(model, event), [points], "point", note)
-        return
     pairs = rng.choice(N_NODES * (N_NODES - 1) // 2, N_EDGES, replace=False)
     edges = np.stack([end[pairs] for end in np.triu_indices(N_NODES, 1)])
     n_columns = len(config.get("edge_features", []))
     columns = rng.normal(size=(N_EDGES, n_columns)).astype("f4")
-    given = {"features": columns} if n_columns else {}
-    graph = exatrkx.Graph.from_edges(N_NODES, *edges, **given)
+    return Sample("a random graph", event, x, edges, columns, columns)
+
+
+def _event_sample(config: dict[str, Any], prefix: str) -> Sample:
+    """Features from the positions and cells, in numpy; edges outward between
+    hits that lie close as seen from the origin."""
+    import exatrkx
+
+    event = exatrkx.Event.from_trackml(prefix, detector=exatrkx.Detector.load())
+    hits = Hits(event)
+    direction = event.positions / hits.column("R")[:, None]
+    graph = exatrkx.Graph.nearest(
+        direction, N_NEIGHBOURS, orientation="outward", event=event
+    )
+    edges = np.stack([graph.src, graph.dst]).astype("i8")
+    features = config.get("edge_features", [])
+    rng = np.random.default_rng(1)
+    own = rng.normal(size=(len(graph), len(features))).astype("f4")
+    columns = edge_matrix(hits, edges, features, own)
+    x = hits.matrix(config["node_features"])
+    return Sample(os.path.basename(prefix), event, x, edges, columns, own)
+
+
+def _compare(
+    model: Model, stage: str, original: Original, prefix: str, note: Note
+) -> None:
+    import exatrkx
+
+    config = model.config[stage]
+    sample = _event_sample(config, prefix) if prefix else _random_sample(config)
+    if stage == "embedding":
+        found = exatrkx.embed(model, sample.event)
+        _report(found, [original.run(sample.x)], "point", sample.name, note)
+        return
+    out = _original_scores(config, stage, original, sample)
+    # Some files end with the logits, others with the scores.
+    expected = [1.0 / (1.0 + np.exp(-out)), out]
+    _report(_scores(model, stage, sample), expected, "score", sample.name, note)
+
+
+def _scores(model: Model, stage: str, sample: Sample) -> np.ndarray:
+    """Of the edges, in their order."""
+    import exatrkx
+
+    given = {"features": sample.own} if sample.own.size else {}
+    graph = exatrkx.Graph.from_edges(len(sample.x), *sample.edges, **given)
     run = exatrkx.filter_graph if stage == "filter" else exatrkx.score
     found = np.zeros(len(graph), "f4")
-    found[graph.order] = run(graph, model, event, exatrkx.Context(1)).scores
+    found[graph.order] = run(graph, model, sample.event, exatrkx.Context(1)).scores
+    return found
+
+
+def _original_scores(
+    config: dict[str, Any], stage: str, original: Original, sample: Sample
+) -> np.ndarray:
+    x, edges, columns = sample.x, sample.edges, sample.columns
     if config["options"].get("order") == "target_source":
         edges = edges[::-1].copy()
     if stage == "filter" and original.n_inputs == 1:
-        rows = [x[edges[0]], x[edges[1]], columns]
-        out = original.run(np.concatenate(rows, 1))
+        out = original.run(np.concatenate([x[edges[0]], x[edges[1]], columns], 1))
     else:
-        out = original.run(x, edges.astype("i8"), *given.values())
-    out = out.reshape(-1)
-    # Some files end with the logits, others with the scores.
-    _report(found, [1.0 / (1.0 + np.exp(-out)), out], "score", note)
+        given = [columns] if columns.size else []
+        out = original.run(x, edges.astype("i8"), *given)
+    return out.reshape(-1)
 
 
 def _report(
-    found: np.ndarray, expected: list[np.ndarray], what: str, note: Note
+    found: np.ndarray, expected: list[np.ndarray], what: str, where: str, note: Note
 ) -> None:
     differences = [np.abs(found - values) for values in expected]
     best = min(range(len(expected)), key=lambda k: float(differences[k].max()))
     largest = float(differences[best].max())
-    text = f"largest difference of a {what} from the original: {largest:.2g}"
+    text = f"largest difference of a {what} from the original on {where}: {largest:.2g}"
     if what == "score":
         wrong = int(np.sum((found > 0.5) != (expected[best] > 0.5)))
         text += f" ({wrong} of {len(found)} decisions differ)"

@@ -200,13 +200,17 @@ class KeptPointer(_handle.Pointer):
         self._context._free(self._graph)
 
 
-_thread = threading.local()
+class _Thread(threading.local):
+    context: Context | None = None
+
+
+_thread = _Thread()
 
 
 def context_or_default(context: Context | None) -> Context:
     """The context given, or this thread's own on all cores."""
     if context is not None:
         return context
-    if getattr(_thread, "context", None) is None:
+    if _thread.context is None:
         _thread.context = Context()
     return _thread.context

@@ -94,7 +94,8 @@ def production_points(
     layer = LAYER_RADII[rng.integers(0, len(LAYER_RADII), size=n)]
     layer = layer + rng.uniform(-1.0, 1.0, size=n) * LAYER_HALF_WIDTH
     step = np.where(mass > 0.0, flown, layer / pt)
-    return origin + step[:, None] * momentum
+    ends: np.ndarray = origin + step[:, None] * momentum
+    return ends
 
 
 def daughters(

@@ -50,17 +50,19 @@ class _Managed(ctypes.Structure):
 _exported: dict[int, tuple[_Managed, object]] = {}
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _delete(where: int) -> None:
+def _release(where: int) -> None:
     _exported.pop(where, None)
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _destroy_capsule(capsule: int) -> None:
+def _destroy(capsule: int) -> None:
     """Of a capsule that nobody has taken; importers rename theirs."""
     if _is_valid(capsule, NAME):
-        _delete(_get_pointer(capsule, NAME))
+        _release(_get_pointer(capsule, NAME))
 
+
+_deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_delete = _deleter(_release)
+_destroy_capsule = _deleter(_destroy)
 
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype = ctypes.c_int

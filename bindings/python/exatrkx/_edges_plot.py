@@ -67,7 +67,8 @@ class Edges:
     @property
     def eta(self) -> np.ndarray:
         """Of the hit nearer to the origin, seen from there."""
-        return np.arcsinh(self.z / np.maximum(self.r, NEAR_AXIS))
+        found: np.ndarray = np.arcsinh(self.z / np.maximum(self.r, NEAR_AXIS))
+        return found
 
     @property
     def has_scores(self) -> bool:
@@ -77,7 +78,8 @@ class Edges:
     @property
     def is_true(self) -> np.ndarray:
         """Edges between hits that follow each other."""
-        return (self.kind == SIGNAL) | (self.kind == LOW_PT)
+        found: np.ndarray = (self.kind == SIGNAL) | (self.kind == LOW_PT)
+        return found
 
     def roc(self) -> tuple[np.ndarray, np.ndarray, float]:
         """True against false edges; others of one particle take no part."""

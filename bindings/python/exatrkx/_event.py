@@ -308,7 +308,7 @@ class Event(_handle.Immutable):
     @property
     def n_hits(self) -> int:
         """Hits of the event."""
-        return self._get("etx_event_n_hits")
+        return self._count("etx_event_n_hits")
 
     def __len__(self) -> int:
         return self.n_hits

@@ -51,7 +51,8 @@ class Event:
     @property
     def r(self) -> np.ndarray:
         """Distance of every hit from the beam line, mm."""
-        return np.hypot(self.position[:, 0], self.position[:, 1])
+        found: np.ndarray = np.hypot(self.position[:, 0], self.position[:, 1])
+        return found
 
     def _next_hit(self) -> np.ndarray:
         """The hit after each on its particle, -1 after the last."""

@@ -180,7 +180,7 @@ def pair_rows(
     vertex: the collision of every particle; away: the rows of displaced ones;
     share: how many of them. Both of a pair are of one collision.
     """
-    free = away[: len(away) // 2 * 2].reshape(-1, 2)
+    free: np.ndarray = away[: len(away) // 2 * 2].reshape(-1, 2)
     free = free[vertex[free[:, 0]] == vertex[free[:, 1]]]
     wanted = min(round(share * len(away) / 2), len(free))
     if wanted == 0:

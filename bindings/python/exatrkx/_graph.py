@@ -226,12 +226,12 @@ class Graph(_handle.Immutable):
     @property
     def n_nodes(self) -> int:
         """Hits, or points."""
-        return self._get("etx_graph_n_nodes")
+        return self._count("etx_graph_n_nodes")
 
     @property
     def n_edges(self) -> int:
         """Edges."""
-        return self._get("etx_graph_n_edges")
+        return self._count("etx_graph_n_edges")
 
     def __len__(self) -> int:
         return self.n_edges

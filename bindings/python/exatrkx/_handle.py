@@ -106,6 +106,9 @@ class Handle:
         """The value of a getter without further arguments."""
         return getattr(_library.library, function)(self._pointer)
 
+    def _count(self, function: str) -> int:
+        return int(self._get(function))
+
     def _view(
         self, function: str, shape: tuple[int, ...], dtype: DTypeLike
     ) -> np.ndarray:

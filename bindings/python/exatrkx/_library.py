@@ -56,13 +56,19 @@ def declare(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
                 f"{wanted_version()} or newer of the same major version"
             ) from None
         function.restype, function.argtypes = result, arguments
-    major = library.etx_version().decode().split(".")[0]
+    major = version(library).split(".")[0]
     if int(major) != _declarations.ETX_VERSION_MAJOR:
         raise ImportError(
-            f"{path}: version {library.etx_version().decode()}, "
+            f"{path}: version {version(library)}, "
             f"expected {wanted_version()}"
         )
     return library
+
+
+def version(library: ctypes.CDLL) -> str:
+    """ "MAJOR.MINOR.PATCH"."""
+    found: bytes = library.etx_version()
+    return found.decode()
 
 
 def wanted_version() -> str:
@@ -96,7 +102,7 @@ def problem(status: int) -> _errors.Error:
     return _errors.of_status(status, text)
 
 
-def defaults(struct: type[ctypes.Structure], **fields: Any) -> Any:
+def defaults(struct: type[ctypes.Structure], **fields: Any) -> ctypes.Structure:
     """An options struct as the library fills it, fields that are given set.
 
     A field whose value is None keeps the library's default.

@@ -166,7 +166,8 @@ class Model(_handle.Immutable):
     @property
     def config(self) -> dict[str, Any]:
         """The model's etx.config: stages, networks, features, cuts."""
-        return json.loads(self._get("etx_model_describe"))
+        found: dict[str, Any] = json.loads(self._get("etx_model_describe"))
+        return found
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -238,7 +239,7 @@ class Detector(_handle.Immutable):
     @property
     def n_modules(self) -> int:
         """Modules of the file."""
-        return self._get("etx_detector_n_modules")
+        return self._count("etx_detector_n_modules")
 
     def __repr__(self) -> str:
         if self.closed:

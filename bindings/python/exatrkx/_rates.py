@@ -21,7 +21,8 @@ def ratio(part: Counts, whole: Counts) -> np.ndarray:
     part = np.asarray(part, dtype=np.float64)
     whole = np.asarray(whole, dtype=np.float64)
     empty = np.full(np.broadcast(part, whole).shape, np.nan)
-    return np.divide(part, whole, out=empty, where=whole > 0)
+    np.divide(part, whole, out=empty, where=whole > 0)
+    return empty
 
 
 def _beta_fraction(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -58,17 +59,20 @@ def incomplete_beta(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
         + p * np.log(y) + q * np.log1p(-y)
     )  # fmt: skip
     value = np.exp(front) * _beta_fraction(p, q, y) / p
-    return np.where(swap, 1.0 - value, value)
+    found: np.ndarray = np.where(swap, 1.0 - value, value)
+    return found
 
 
 def _beta_quantile(share: float, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """x with I_x(a, b) = share, by bisection."""
     low, high = np.zeros_like(a), np.ones_like(a)
+    middle: np.ndarray
     for _ in range(54):
         middle = 0.5 * (low + high)
         below = incomplete_beta(a, b, middle) < share
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return 0.5 * (low + high)
+    middle = 0.5 * (low + high)
+    return middle
 
 
 def clopper_pearson(

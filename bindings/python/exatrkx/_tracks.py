@@ -82,12 +82,12 @@ class Tracks(_handle.Immutable):
         )
 
     def __len__(self) -> int:
-        return self._get("etx_tracks_count")
+        return self._count("etx_tracks_count")
 
     @property
     def n_hits(self) -> int:
         """Hits of the event the tracks were made from."""
-        return self._get("etx_tracks_n_hits")
+        return self._count("etx_tracks_n_hits")
 
     @property
     def offsets(self) -> NDArray[np.int64]:

@@ -114,12 +114,12 @@ class Trainer(_handle.Handle):
     @property
     def steps_done(self) -> int:
         """Optimiser steps so far."""
-        return self._get("etx_trainer_steps_done")
+        return self._count("etx_trainer_steps_done")
 
     @property
     def n_steps(self) -> int:
         """Of the whole schedule."""
-        return self._get("etx_trainer_n_steps")
+        return self._count("etx_trainer_n_steps")
 
     def step(self) -> Report:
         """One optimiser step; ArgumentError after the last one."""

@@ -82,7 +82,8 @@ def smooth(values: np.ndarray) -> np.ndarray:
     reach = np.minimum(half, at)
     first, end = at - reach, np.minimum(at + reach + 1, n)
     total = np.concatenate([[0.0], np.cumsum(values)])
-    return (total[end] - total[first]) / (end - first)
+    mean: np.ndarray = (total[end] - total[first]) / (end - first)
+    return mean
 
 
 def draw(
@@ -139,8 +140,8 @@ def _mark_loss(axis: Axes, log: Log, colour: str) -> None:
         step, value, "D", color=colour, markersize=4,
         markeredgecolor="white", markeredgewidth=0.6,
     )  # fmt: skip
-    for step in log.rollbacks:
-        axis.axvline(step, color=colour, linewidth=0.8, linestyle=":")
+    for back in log.rollbacks:
+        axis.axvline(back, color=colour, linewidth=0.8, linestyle=":")
 
 
 def _log_if_positive(axis: Axes, values: np.ndarray) -> None:

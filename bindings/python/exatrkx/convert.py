@@ -180,22 +180,27 @@ def convert(options: argparse.Namespace) -> None:
     text = json.dumps(config, separators=(",", ":"))
     check_loads(safetensors_file.dump(tensors, {CONFIG: text}), note)
     if options.check is not False:
-        data = dump_alone(name, config[name], tensors)
-        compare(data, name, options.weights, facts, note, bool(options.check))
+        models = {"": dump_alone(name, own_edge_features(config[name]), tensors)}
+        if isinstance(options.check, str):
+            models[options.check] = dump_alone(name, config[name], tensors)
+        required = options.check is not None
+        compare(models, name, options.weights, facts, note, required)
     safetensors_file.write(options.out, tensors, {CONFIG: text})
+
+
+def own_edge_features(stage: dict[str, Any]) -> dict[str, Any]:
+    """The stage with edge features of the caller."""
+    n = len(stage.get("edge_features", []))
+    own: Features = [{"name": f"own_{k}", "scale": 1.0} for k in range(n)]
+    return stage | {"edge_features": own} if own else stage
 
 
 def dump_alone(
     name: str, stage: dict[str, Any], tensors: safetensors_file.Tensors
 ) -> bytes:
-    """A model file of one stage, of edge features of the caller; a filter
-    keeps all edges."""
+    """A model file of one stage; a filter keeps all edges."""
     if name == "filter":
         stage = stage | {"cut": 0.0}
-    if stage.get("edge_features"):
-        n = len(stage["edge_features"])
-        own: Features = [{"name": f"own_{k}", "scale": 1.0} for k in range(n)]
-        stage = stage | {"edge_features": own}
     alone = {t: value for t, value in tensors.items() if t.startswith(name + ".")}
     return safetensors_file.dump(
         alone, {CONFIG: json.dumps({"schema": 1, name: stage})}
@@ -243,9 +248,14 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--merge", help="model file whose other stages to keep")
     parser.add_argument(
         "--check",
-        action=argparse.BooleanOptionalAction,
-        help="run the original in torch next to the model on a random graph "
-        "(by default where torch can load it)",
+        nargs="?",
+        const=True,
+        metavar="EVENT",
+        help="run the original next to the model on a random graph (by default "
+        "where it can be run), and on the event of this prefix",
+    )
+    parser.add_argument(
+        "--no-check", dest="check", action="store_const", const=False
     )
     return parser.parse_args(arguments)
 

@@ -14,10 +14,11 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-DTYPES = {
+DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "I8": np.dtype("i1"),
@@ -106,21 +107,21 @@ def _umask() -> int:
     return mask
 
 
-def _kind_of(name: str, dtype: np.dtype) -> tuple[str, np.dtype]:
+def _kind_of(name: str, dtype: np.dtype[Any]) -> tuple[str, np.dtype[Any]]:
     for kind, known in DTYPES.items():
         if dtype == known:
             return kind, known
     raise FormatError(f"tensor {name}: dtype {dtype}, expected {', '.join(DTYPES)}")
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise FormatError("the header has a key twice")
     return found
 
 
-def _read_tensors(header: dict[str, object], data: bytes) -> Tensors:
+def _read_tensors(header: dict[str, Any], data: bytes) -> Tensors:
     tensors = {}
     ranges = []
     for name, entry in header.items():

@@ -78,10 +78,8 @@ def simulate_event(
     noise = _noise.generate(rng, simulation.modules, n_noise)
     if options.faults != _faults.Faults():
         found = _faults.lose_hits(found, options.faults, options.seed, event)
-        found, noise = (
-            _faults.see(hits, simulation.modules, options.faults, options.seed)
-            for hits in (found, noise)
-        )
+        world = simulation.modules, options.faults, options.seed
+        found, noise = _faults.see(found, *world), _faults.see(noise, *world)
     return event_tables(rng, simulation.modules, particles, found, noise)
 
 

@@ -41,7 +41,7 @@ class WidenError(ValueError):
 
 
 def find_network(config: Config) -> Config:
-    network = config.get("gnn")
+    network: Config | None = config.get("gnn")
     if network is None:
         raise WidenError("the model has no graph network")
     if network.get("arch") != FAMILY:
@@ -54,7 +54,8 @@ def draw_shares(
 ) -> np.ndarray:
     """[factor, *shape], sums over the first axis are 1."""
     shares = 1 + SPREAD * random.uniform(-1, 1, (factor, *shape))
-    return shares / shares.sum(0)
+    shares /= shares.sum(0)
+    return shares
 
 
 def widen_inputs(
