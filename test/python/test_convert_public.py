@@ -18,8 +18,8 @@ import zipfile
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import _archive, _state_dict, safetensors_file
-from support import LIBRARY, REFERENCE, needs
+from exatrkx import _archive, _event_features, _state_dict, safetensors_file
+from support import EVENT, LIBRARY, REFERENCE, needs
 
 PUBLIC = REFERENCE / "exatrkx_models"
 
@@ -135,6 +135,49 @@ class TestFiles(ConvertCase):
         self.assertEqual(status, 1, text)
         self.assertIn("largest difference of a score", text)
         self.assertFalse(os.path.exists(self.path("n")))
+
+    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+    def test_event(self) -> None:
+        """--check EVENT compares features and scores on an event."""
+        options = ("--options", '{"aggregation": ["sum"]}', "--check", str(EVENT))
+        scale = _event_features.Hits.matrix
+        for kind, family, given in (
+            ("mlp", "mlp", options[2:]),
+            ("interaction_network", "interaction_network", options),
+        ):
+            self.trace(kind, "layer", "Tanh")
+            status, text = self.convert(family, "w.pt", *given)
+            self.assertEqual(status, 0, text)
+            self.assertRegex(text, rf"on {EVENT.name}: \d")
+            with unittest.mock.patch.object(
+                _event_features.Hits, "matrix", lambda *of: scale(*of) * 1.1
+            ):
+                status, text = self.convert(family, "w.pt", *given, out="n")
+            self.assertEqual(status, 1, text)
+            self.assertRegex(text, rf"--check: .* on {EVENT.name}")
+        status, text = self.convert(family, "w.pt", *given[:-1], "no/event1", out="n")
+        self.assertEqual(status, 1, text)
+        self.assertIn("no/event1", text)
+        self.assertFalse(os.path.exists(self.path("n")))
+
+    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+    def test_event_edge_features(self) -> None:
+        """Edge features by their definition."""
+        import exatrkx
+
+        names = "dr dphi dz deta phislope rphislope own_6".split()
+        features = [{"name": name, "scale": 0.5} for name in names]
+        event = exatrkx.Event.from_arrays([[40, 3, 5], [60, 9, -7], [-40, 1, 2]])
+        edges = np.array([[0, 0, 2], [1, 2, 1]])
+        own = np.arange(21.0).reshape(3, 7)
+        hits = _event_features.Hits(event)
+        found = _event_features.edge_matrix(hits, edges, features, own)
+        r, phi = hits.column("r"), hits.column("phi")
+        dphi = np.angle(np.exp(1j * (phi[edges[1]] - phi[edges[0]])))
+        slope = dphi / np.pi / (r[edges[1]] - r[edges[0]]) * 1000.0
+        self.assertLess(np.abs(found[:, 1] - 2.0 * dphi).max(), 1e-6)
+        self.assertTrue(np.allclose(found[:, 4], 2.0 * np.clip(slope, -100, 100)))
+        self.assertEqual(found[:, 6].tolist(), (2.0 * own[:, 6]).tolist())
 
     @needs("onnx")
     @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")

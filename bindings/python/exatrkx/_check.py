@@ -58,7 +58,7 @@ class Sample:
     x: np.ndarray  # [n_hits, n_node_features]
     edges: np.ndarray  # [2, n_edges]
     columns: np.ndarray  # [n_edges, n_edge_features]
-    own: np.ndarray  # those of columns that the model gets from the host
+    own: np.ndarray  # columns that the host gives to the model
 
 
 def compare(
@@ -221,8 +221,8 @@ def _scores(model: Model, stage: str, sample: Sample) -> np.ndarray:
     """Of the edges, in their order."""
     import exatrkx
 
-    given = {"features": sample.own} if sample.own.size else {}
-    graph = exatrkx.Graph.from_edges(len(sample.x), *sample.edges, **given)
+    own = sample.own if sample.own.size else None
+    graph = exatrkx.Graph.from_edges(len(sample.x), *sample.edges, features=own)
     run = exatrkx.filter_graph if stage == "filter" else exatrkx.score
     found = np.zeros(len(graph), "f4")
     found[graph.order] = run(graph, model, sample.event, exatrkx.Context(1)).scores

@@ -81,7 +81,8 @@ def tensor_of(capsule: object) -> _Tensor | None:
     where = ctypes.c_void_p(id(capsule))
     if not _is_valid(where, NAME):
         return None
-    return _Managed.from_address(_get_pointer(where, NAME)).tensor
+    found: _Tensor = _Managed.from_address(_get_pointer(where, NAME)).tensor
+    return found
 
 
 class DeviceArray:

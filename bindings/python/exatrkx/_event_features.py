@@ -48,8 +48,8 @@ class Hits:
 def edge_matrix(
     hits: Hits, edges: np.ndarray, features: Sequence[dict[str, Any]], own: np.ndarray
 ) -> np.ndarray:
-    """[n_edges, n_features] of edges [2, n_edges], scaled, float32; columns
-    own_k are those of own."""
+    """[n_edges, n_features] of edges [2, n_edges], scaled, float32; own_k
+    is column k of own."""
 
     def difference(name: str) -> np.ndarray:
         start, end = hits.column(name)[edges]

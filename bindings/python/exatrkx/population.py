@@ -113,8 +113,9 @@ def ranked(members: Sequence[Member], criterion: str) -> list[int]:
 
     def key(k: int) -> tuple[bool, float, int]:
         score = members[k].score
-        is_number = score is not None and score == score
-        return (not is_number, sign * score if is_number else 0.0, k)
+        if score is None or score != score:
+            return (True, 0.0, k)
+        return (False, sign * score, k)
 
     return sorted(range(len(members)), key=key)
 
@@ -145,7 +146,7 @@ class Training:
         config["seed"] = self.args.seed + generation * self.args.members + k
         config.setdefault("schedule", {})["steps"] = self.steps
         self.stem.parent.mkdir(parents=True, exist_ok=True)
-        path = self.stem.with_suffix(".json")
+        path: Path = self.stem.with_suffix(".json")
         path.write_text(json.dumps(config, indent=1) + "\n")
         return path
 
@@ -257,8 +258,9 @@ def train(args: argparse.Namespace) -> Path:
         print_generation(generation, members, args.criterion)
     best = ranked(history[-1], args.criterion)[0]
     last = args.out / f"generation-{len(history) - 1:03d}"
-    shutil.copyfile(last / f"member-{best}.safetensors", args.out / "best.safetensors")
-    return args.out / "best.safetensors"
+    copy: Path = args.out / "best.safetensors"
+    shutil.copyfile(last / f"member-{best}.safetensors", copy)
+    return copy
 
 
 def print_generation(generation: int, members: list[Member], criterion: str) -> None:
