@@ -115,13 +115,15 @@ TABLES: dict[str, Table] = {
     "noise-full": study(
         STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
     ),
+    "reflections": training("reflections"),
     "triplets": training("triplets"),
-    "hough": training("hough", "--steps 300"),
+    "hough": training("hough"),
     "weights": training("weights"),
     "lorentz": training("lorentz"),
     "embedded": training("embedded"),
     "batch": training("batch"),
     "order": training("order", "--validation-events 4", "mixed"),
+    "spikes": training("spikes", "--steps 100 --validation-events 2"),
     "oneshot": training("oneshot"),
     "switches": Table(
         "test/bench/README.md",
