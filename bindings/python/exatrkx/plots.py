@@ -78,8 +78,9 @@ def resolution(
     """
     from . import _resolution_plot
 
-    given = (_several(value) for value in (event, found, parameters))
-    return _resolution_plot.draw(*given, axes)
+    return _resolution_plot.draw(
+        _several(event), _several(found), _several(parameters), axes
+    )
 
 
 def edges(

@@ -217,7 +217,8 @@ static void set_windows(struct etx_first_pass *made, struct learning *learning,
     }
 }
 
-/* Drop seeds without windows. */
+/* Drop seeds without windows; if none has one, as of few events, all stay and
+ * find nothing. */
 static void keep_known_seeds(struct etx_first_pass *made)
 {
     int64_t n = 0;
@@ -236,7 +237,8 @@ static void keep_known_seeds(struct etx_first_pass *made)
             ETX_COMPLETION_N_PT * sizeof *window);
         n++;
     }
-    made->n_seeds = n;
+    if (n > 0)
+        made->n_seeds = n;
 }
 
 static int compare_z(const void *left, const void *right)
