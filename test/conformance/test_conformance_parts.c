@@ -171,7 +171,8 @@ static double largest_gradient(const struct trial *trial)
 }
 
 /* The sum over the parts, against the whole graph, array by array. A sum whose
- * terms cancel is as exact as its terms, which are as large as other gradients. */
+ * terms cancel is as exact as its terms, which are as large as other gradients.
+ */
 static void check_gradient(const struct trial *trial)
 {
     const struct etx_network *network = trial->network;
