@@ -33,6 +33,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
 class TestCommands(LibraryCase):
     def test_help(self) -> None:
         self.assertEqual(run("--help")[0], 0)
+        self.assertRegex(run("--version")[1], r"^\d+\.\d+\.\d+\n$")
         for wrong in ((), ("no-such",)):
             self.assertEqual(run(*wrong)[0], 2)
         for name in set(MODULES) - {"simulate"}:  # which needs pyacts

@@ -34,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and given[0] in ("-h", "--help"):
         print(usage())
         return 0
+    if given == ["--version"]:
+        from . import __version__
+
+        print(__version__)
+        return 0
     if not given or given[0] not in MODULES:
         print(usage(), file=sys.stderr)
         return 2
