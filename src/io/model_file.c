@@ -7,12 +7,10 @@
 #include "base/finite.h"
 #include "base/heap.h"
 #include "base/json.h"
-#include "io/completion_tensors.h"
 #include "io/config.h"
 #include "io/file.h"
-#include "io/first_pass_tensors.h"
-#include "io/module_map_tensors.h"
 #include "io/safetensors.h"
+#include "io/table_tensors.h"
 #include "io/tensor_floats.h"
 
 #include <inttypes.h>
@@ -38,6 +36,11 @@ static void list_networks(
     out[2] = (struct named_network){"gnn", model->gnn.network};
     out[3] = (struct named_network){"cascade", model->cascade.network};
 }
+
+static const struct etx_table_kind *const table_kinds[] = {
+    &etx_completion_kind, &etx_first_pass_kind, &etx_module_map_kind};
+
+#define N_TABLES (sizeof table_kinds / sizeof *table_kinds)
 
 static int32_t n_parameters(const struct named_network *named)
 {
@@ -167,9 +170,10 @@ static etx_status check_others(
     const struct named_network *named, const struct etx_tensor_file *file)
 {
     for (int64_t t = 0; t < file->n_tensors; t++) {
-        int32_t known = etx_completion_has_tensor(file->tensor[t].name) |
-                        etx_first_pass_has_tensor(file->tensor[t].name) |
-                        etx_module_map_has_tensor(file->tensor[t].name);
+        int32_t known = 0;
+
+        for (size_t k = 0; k < N_TABLES; k++)
+            known |= etx_table_has_tensor(table_kinds[k], file->tensor[t].name);
         for (int32_t n = 0; n < N_NETWORKS; n++)
             known |= is_parameter(&named[n], file->tensor[t].name, file);
         if (!known)
@@ -178,6 +182,35 @@ static etx_status check_others(
                 file->tensor[t].name);
     }
     return ETX_OK;
+}
+
+/* *n_tensors counts the tensors of the file that were read. */
+static etx_status load_tables(int64_t *n_tensors, struct etx_model *model,
+    const struct etx_tensor_file *file)
+{
+    etx_status status = ETX_OK;
+
+    if (model->has_completion) {
+        ETX_CHECK(etx_table_from_tensors(
+            &model->completion, &etx_completion_kind, file));
+        ETX_CHECK(etx_completion_check(model->completion));
+        *n_tensors += etx_completion_kind.n_arrays;
+    }
+    if (model->has_first_pass) {
+        ETX_CHECK(etx_table_from_tensors(
+            &model->first_pass, &etx_first_pass_kind, file));
+        ETX_CHECK(etx_first_pass_check(
+            model->first_pass, model->completion->n_layers));
+        *n_tensors += etx_first_pass_kind.n_arrays;
+    }
+    if (model->has_module_map) {
+        ETX_CHECK(etx_table_from_tensors(
+            &model->module_map, &etx_module_map_kind, file));
+        ETX_CHECK(etx_module_map_check(model->module_map));
+        *n_tensors += etx_module_map_kind.n_arrays;
+    }
+done:
+    return status;
 }
 
 static etx_status load_parameters(
@@ -193,19 +226,7 @@ static etx_status load_parameters(
             ETX_CHECK(load_parameter(
                 &n_read, &named[n], &named[n].network->parameter[p], file));
     }
-    if (model->has_completion) {
-        ETX_CHECK(etx_completion_from_tensors(&model->completion, file));
-        n_read += ETX_COMPLETION_N_TENSORS;
-    }
-    if (model->has_first_pass) {
-        ETX_CHECK(etx_first_pass_from_tensors(
-            &model->first_pass, file, model->completion->n_layers));
-        n_read += ETX_FIRST_PASS_N_TENSORS;
-    }
-    if (model->has_module_map) {
-        ETX_CHECK(etx_module_map_from_tensors(&model->module_map, file));
-        n_read += ETX_MODULE_MAP_N_TENSORS;
-    }
+    ETX_CHECK(load_tables(&n_read, model, file));
     if (file->n_tensors != n_read)
         ETX_CHECK(check_others(named, file));
 done:
@@ -292,9 +313,9 @@ void etx_model_free(etx_model *model)
     etx_network_free(model->filter.network);
     etx_network_free(model->gnn.network);
     etx_network_free(model->cascade.network);
-    etx_completion_free(model->completion);
-    etx_first_pass_free(model->first_pass);
-    etx_module_map_free(model->module_map);
+    etx_table_free(model->completion);
+    etx_table_free(model->first_pass);
+    etx_table_free(model->module_map);
     etx_free(model->config);
     etx_free(model);
 }
@@ -304,6 +325,8 @@ void etx_model_free(etx_model *model)
 etx_status etx_model_write(const struct etx_model *model, const char *path)
 {
     const char *const pair[][2] = {{CONFIG_KEY, model->config}};
+    const void *const table[N_TABLES] = {
+        model->completion, model->first_pass, model->module_map};
     struct named_network named[N_NETWORKS];
     struct etx_tensor *tensors = NULL;
     struct etx_json *metadata = NULL;
@@ -314,26 +337,18 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
     for (int32_t n = 0; n < N_NETWORKS; n++)
         n_tensors += n_parameters(&named[n]);
     ETX_CHECK(etx_alloc(&tensors,
-        n_tensors + ETX_COMPLETION_N_TENSORS + ETX_FIRST_PASS_N_TENSORS +
-            ETX_MODULE_MAP_N_TENSORS,
-        sizeof *tensors, "a table of tensors"));
+        n_tensors + (int64_t)(N_TABLES * ETX_TABLE_MAX_ARRAYS), sizeof *tensors,
+        "a table of tensors"));
     n_tensors = 0;
     for (int32_t n = 0; n < N_NETWORKS; n++)
         for (int32_t p = 0; p < n_parameters(&named[n]); p++)
             describe(&tensors[n_tensors++], named[n].stage, named[n].network,
                 &named[n].network->parameter[p]);
-    if (model->completion != NULL) {
-        etx_completion_tensors(&tensors[n_tensors], model->completion);
-        n_tensors += ETX_COMPLETION_N_TENSORS;
-    }
-    if (model->first_pass != NULL) {
-        etx_first_pass_tensors(&tensors[n_tensors], model->first_pass);
-        n_tensors += ETX_FIRST_PASS_N_TENSORS;
-    }
-    if (model->module_map != NULL) {
-        etx_module_map_tensors(&tensors[n_tensors], model->module_map);
-        n_tensors += ETX_MODULE_MAP_N_TENSORS;
-    }
+    for (size_t k = 0; k < N_TABLES; k++)
+        if (table[k] != NULL) {
+            etx_table_tensors(&tensors[n_tensors], table[k]);
+            n_tensors += table_kinds[k]->n_arrays;
+        }
     ETX_CHECK(etx_json_create_texts(&metadata, pair, 1));
     ETX_CHECK(etx_tensor_file_write(path, n_tensors, tensors, metadata));
 done:

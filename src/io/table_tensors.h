@@ -4,27 +4,19 @@
 #ifndef ETX_IO_TABLE_TENSORS_H
 #define ETX_IO_TABLE_TENSORS_H
 
+#include "data/learned_table.h"
 #include "io/safetensors.h"
 
-/* A matrix of a table, whatever its number of rows. */
-struct etx_table_tensor {
-    const char *name;
-    enum etx_tensor_type type;
-    int64_t n_columns;
-};
+/* out [kind->n_arrays]: the arrays of a table, borrowed. */
+void etx_table_tensors(struct etx_tensor *out, const void *table);
 
-/* The tensor that borrows data [n_rows, n_columns]. */
-struct etx_tensor etx_table_describe(
-    const struct etx_table_tensor *tensor, int64_t n_rows, const void *data);
-
-/* found [n]: the tensors of the file, with the right type and columns;
- * ETX_ERR_FORMAT when one is missing or different. */
-etx_status etx_table_find(const struct etx_tensor **found,
-    const struct etx_table_tensor *tensors, int32_t n,
+/* *out: the table of a file; ETX_ERR_FORMAT when one of its tensors is missing
+ * or has another type or shape. What the numbers say is not checked. */
+etx_status etx_table_from_tensors(void *out, const struct etx_table_kind *kind,
     const struct etx_tensor_file *file);
 
-/* 1: one of tensors [n] has this name. */
-int32_t etx_table_has(
-    const struct etx_table_tensor *tensors, int32_t n, const char *name);
+/* 1: a tensor of this name belongs to tables of this kind. */
+int32_t etx_table_has_tensor(
+    const struct etx_table_kind *kind, const char *name);
 
 #endif

@@ -51,11 +51,11 @@ etx_status etx_train_copy_tables(
     etx_status status = ETX_OK;
 
     if (to->has_completion && from->completion != NULL)
-        ETX_CHECK(etx_completion_copy(&to->completion, from->completion));
+        ETX_CHECK(etx_table_copy(&to->completion, from->completion));
     if (to->has_first_pass && from->first_pass != NULL)
-        ETX_CHECK(etx_first_pass_copy(&to->first_pass, from->first_pass));
+        ETX_CHECK(etx_table_copy(&to->first_pass, from->first_pass));
     if (to->has_module_map && from->module_map != NULL)
-        ETX_CHECK(etx_module_map_copy(&to->module_map, from->module_map));
+        ETX_CHECK(etx_table_copy(&to->module_map, from->module_map));
 done:
     return status;
 }
@@ -118,18 +118,14 @@ uint64_t etx_train_hash_network(
 
 uint64_t etx_train_hash_map(uint64_t hash, const struct etx_module_map *map)
 {
-    const size_t n_pairs = (size_t)map->n_pairs;
-    const size_t n_triplets = (size_t)map->n_triplets;
+    for (int32_t k = 0; k < map->kind->n_arrays; k++) {
+        const struct etx_table_array *array = &map->kind->array[k];
 
-    hash = etx_hash_bytes(hash, map->unit,
-        (size_t)map->n_units * ETX_MAP_UNIT_WIDTH * sizeof *map->unit);
-    hash = etx_hash_bytes(hash, map->pair, 2 * n_pairs * sizeof *map->pair);
-    hash = etx_hash_bytes(hash, map->pair_window,
-        n_pairs * ETX_MAP_N_DOUBLET * sizeof *map->pair_window);
-    hash = etx_hash_bytes(
-        hash, map->triplet, 2 * n_triplets * sizeof *map->triplet);
-    return etx_hash_bytes(hash, map->triplet_window,
-        n_triplets * ETX_MAP_N_TRIPLET * sizeof *map->triplet_window);
+        hash = etx_hash_bytes(hash, etx_table_values(map, array),
+            (size_t)(etx_table_n_rows(map, array) * array->n_columns) *
+                etx_table_value_size(array));
+    }
+    return hash;
 }
 
 /* etx.config of the model to train: the start's, its stage (and label) replaced

@@ -174,7 +174,7 @@ static etx_status learn(void *argument)
     const etx_status status = etx_completion_learn(&out, &call->event, 1);
 
     ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_completion_free(out);
+    etx_table_free(out);
     return status;
 }
 

@@ -341,7 +341,7 @@ static etx_status learn(void *argument)
         etx_first_pass_learn(&out, call->model->completion, &call->event, 1);
 
     ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_first_pass_free(out);
+    etx_table_free(out);
     return status;
 }
 

@@ -3,12 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/first_pass_table.h"
 
-#include "base/check.h"
-#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stddef.h>
 
 const etx_first_pass_options etx_first_pass_defaults = {
     .struct_size = sizeof(etx_first_pass_options),
@@ -18,50 +16,14 @@ const etx_first_pass_options etx_first_pass_defaults = {
     .max_random = 0.1f,
     .min_hits = 50000};
 
-etx_status etx_first_pass_create(struct etx_first_pass **out, int64_t n_seeds)
-{
-    struct etx_first_pass *made = NULL;
-    etx_status status;
+#define FIELD(name) offsetof(struct etx_first_pass, name)
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "first pass"));
-    made->n_seeds = n_seeds;
-    ETX_CHECK(etx_alloc(&made->seed, n_seeds * ETX_SEED_WIDTH,
-        sizeof *made->seed, "first pass seeds"));
-    ETX_CHECK(etx_alloc(&made->window, n_seeds * ETX_COMPLETION_N_PT,
-        sizeof *made->window, "first pass windows"));
-    *out = made;
-    made = NULL;
-done:
-    etx_first_pass_free(made);
-    return status;
-}
-
-etx_status etx_first_pass_copy(
-    struct etx_first_pass **out, const struct etx_first_pass *first_pass)
-{
-    struct etx_first_pass *made = NULL;
-    const size_t n = (size_t)first_pass->n_seeds;
-    etx_status status;
-
-    ETX_CHECK(etx_first_pass_create(&made, first_pass->n_seeds));
-    memcpy(
-        made->seed, first_pass->seed, n * ETX_SEED_WIDTH * sizeof *made->seed);
-    memcpy(made->window, first_pass->window,
-        n * ETX_COMPLETION_N_PT * sizeof *made->window);
-    memcpy(made->beam, first_pass->beam, sizeof made->beam);
-    *out = made;
-done:
-    return status;
-}
-
-void etx_first_pass_free(struct etx_first_pass *first_pass)
-{
-    if (first_pass == NULL)
-        return;
-    etx_free(first_pass->seed);
-    etx_free(first_pass->window);
-    etx_free(first_pass);
-}
+const struct etx_table_kind etx_first_pass_kind = {"first pass",
+    sizeof(struct etx_first_pass), 3,
+    {{"first_pass.seeds", 0, ETX_SEED_WIDTH, FIELD(seed), FIELD(n_seeds)},
+        {"first_pass.windows", 1, 2 * (int64_t)ETX_COMPLETION_N_PT,
+            FIELD(window), FIELD(n_seeds)},
+        {"first_pass.beam", 1, 2, FIELD(beam), ETX_TABLE_ONE_ROW}}};
 
 /* The order of seeds; -1 for one that is out of bounds. */
 static int64_t seed_rank(const int64_t *seed, int64_t n_layers)

@@ -16,21 +16,18 @@ enum { ETX_SEED_LACKS_HIT = ETX_SEED_LAYERS, ETX_SEED_WIDTH };
  * predicts the hit on the third. Arrays are as in a model file; immutable and
  * owned by its model. */
 struct etx_first_pass {
+    const struct etx_table_kind *kind; /* etx_first_pass_kind */
     int64_t n_seeds;
     int64_t *seed; /* [n_seeds, ETX_SEED_WIDTH] of layers of the completion,
                     * ascending */
     struct etx_completion_window *window; /* [n_seeds, n_pt] */
-    float beam[2]; /* mm: tracks begin at |z - beam[0]| <= beam[1] */
+    float *beam; /* [2] mm: tracks begin at |z - beam[0]| <= beam[1] */
 };
 
 extern const etx_first_pass_options etx_first_pass_defaults;
 
-/* A table with arrays of these sizes, zeroed. */
-etx_status etx_first_pass_create(struct etx_first_pass **out, int64_t n_seeds);
-etx_status etx_first_pass_copy(
-    struct etx_first_pass **out, const struct etx_first_pass *first_pass);
-/* NULL is fine. */
-void etx_first_pass_free(struct etx_first_pass *first_pass);
+/* Arrays: seeds, windows, beam. */
+extern const struct etx_table_kind etx_first_pass_kind;
 
 /* Check every number; ETX_ERR_FORMAT names what is wrong. */
 etx_status etx_first_pass_check(

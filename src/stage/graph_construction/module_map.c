@@ -4,74 +4,23 @@
 #include "stage/graph_construction/module_map.h"
 
 #include "base/check.h"
-#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
+#include <stddef.h>
 
-etx_status etx_module_map_create(struct etx_module_map **out, int64_t n_units,
-    int64_t n_pairs, int64_t n_triplets)
-{
-    struct etx_module_map *made = NULL;
-    etx_status status;
+#define FIELD(name) offsetof(struct etx_module_map, name)
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "module map"));
-    made->n_units = n_units;
-    made->n_pairs = n_pairs;
-    made->n_triplets = n_triplets;
-    ETX_CHECK(etx_alloc(&made->unit, n_units * ETX_MAP_UNIT_WIDTH,
-        sizeof *made->unit, "units of a module map"));
-    ETX_CHECK(etx_alloc(
-        &made->pair, 2 * n_pairs, sizeof *made->pair, "pairs of a module map"));
-    ETX_CHECK(etx_alloc(&made->pair_window, n_pairs * ETX_MAP_N_DOUBLET,
-        sizeof *made->pair_window, "windows of a module map"));
-    ETX_CHECK(etx_alloc(&made->triplet, 2 * n_triplets, sizeof *made->triplet,
-        "triplets of a module map"));
-    ETX_CHECK(etx_alloc(&made->triplet_window, n_triplets * ETX_MAP_N_TRIPLET,
-        sizeof *made->triplet_window, "windows of a module map"));
-    *out = made;
-    made = NULL;
-done:
-    etx_module_map_free(made);
-    return status;
-}
-
-etx_status etx_module_map_copy(
-    struct etx_module_map **out, const struct etx_module_map *map)
-{
-    const size_t n_pairs = (size_t)map->n_pairs;
-    const size_t n_triplets = (size_t)map->n_triplets;
-    struct etx_module_map *made = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_module_map_create(
-        &made, map->n_units, map->n_pairs, map->n_triplets));
-    memcpy(made->unit, map->unit,
-        (size_t)map->n_units * ETX_MAP_UNIT_WIDTH * sizeof *made->unit);
-    memcpy(made->pair, map->pair, n_pairs * 2 * sizeof *made->pair);
-    memcpy(made->pair_window, map->pair_window,
-        n_pairs * ETX_MAP_N_DOUBLET * sizeof *made->pair_window);
-    memcpy(made->triplet, map->triplet, n_triplets * 2 * sizeof *made->triplet);
-    memcpy(made->triplet_window, map->triplet_window,
-        n_triplets * ETX_MAP_N_TRIPLET * sizeof *made->triplet_window);
-    *out = made;
-done:
-    return status;
-}
-
-void etx_module_map_free(struct etx_module_map *map)
-{
-    if (map == NULL)
-        return;
-    etx_free(map->unit);
-    etx_free(map->pair);
-    etx_free(map->pair_window);
-    etx_free(map->triplet);
-    etx_free(map->triplet_window);
-    etx_free(map);
-}
+const struct etx_table_kind etx_module_map_kind = {"module map",
+    sizeof(struct etx_module_map), 5,
+    {{"module_map.units", 0, ETX_MAP_UNIT_WIDTH, FIELD(unit), FIELD(n_units)},
+        {"module_map.pairs", 0, 2, FIELD(pair), FIELD(n_pairs)},
+        {"module_map.pair_windows", 1, 2 * (int64_t)ETX_MAP_N_DOUBLET,
+            FIELD(pair_window), FIELD(n_pairs)},
+        {"module_map.triplets", 0, 2, FIELD(triplet), FIELD(n_triplets)},
+        {"module_map.triplet_windows", 1, 2 * (int64_t)ETX_MAP_N_TRIPLET,
+            FIELD(triplet_window), FIELD(n_triplets)}}};
 
 /* ---------------------------------------------------------------- order -- */
 

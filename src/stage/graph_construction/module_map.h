@@ -15,6 +15,7 @@
 
 #include "data/event.h"
 #include "data/graph.h"
+#include "data/learned_table.h"
 
 #define ETX_MAP_UNIT_WIDTH 3 /* volume, layer, module; -1: a whole layer */
 
@@ -42,6 +43,7 @@ struct etx_map_window {
 
 /* Arrays are as in a model file; immutable and owned by its model. */
 struct etx_module_map {
+    const struct etx_table_kind *kind; /* etx_module_map_kind */
     int64_t n_units;
     int64_t *unit; /* [n_units, 3] ascending */
     int64_t n_pairs;
@@ -65,13 +67,8 @@ struct etx_map_direction {
     float transverse, longitudinal; /* the angles of TURN and BEND */
 };
 
-/* A map with arrays of these sizes, zeroed. */
-etx_status etx_module_map_create(struct etx_module_map **out, int64_t n_units,
-    int64_t n_pairs, int64_t n_triplets);
-etx_status etx_module_map_copy(
-    struct etx_module_map **out, const struct etx_module_map *map);
-/* NULL is fine. */
-void etx_module_map_free(struct etx_module_map *map);
+/* Arrays: units, pairs, windows of pairs, triplets, windows of triplets. */
+extern const struct etx_table_kind etx_module_map_kind;
 
 /* Check every number; ETX_ERR_FORMAT names what is wrong. */
 etx_status etx_module_map_check(const struct etx_module_map *map);

@@ -5,10 +5,10 @@
 
 #include "base/check.h"
 #include "base/finite.h"
-#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
 const etx_completion_options etx_completion_defaults = {
     .struct_size = sizeof(etx_completion_options),
@@ -16,64 +16,16 @@ const etx_completion_options etx_completion_defaults = {
     .max_join = 25.0f,
     .max_random = 0.2f};
 
-etx_status etx_completion_create(
-    struct etx_completion **out, int64_t n_layers, int64_t n_steps)
-{
-    struct etx_completion *made = NULL;
-    etx_status status;
+#define FIELD(name) offsetof(struct etx_completion, name)
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "completion"));
-    made->n_layers = n_layers;
-    made->n_steps = n_steps;
-    ETX_CHECK(etx_alloc(&made->layer, n_layers * ETX_LAYER_WIDTH,
-        sizeof *made->layer, "completion layers"));
-    ETX_CHECK(etx_alloc(&made->step, n_steps * ETX_STEP_WIDTH,
-        sizeof *made->step, "completion steps"));
-    ETX_CHECK(etx_alloc(&made->window, n_steps * ETX_COMPLETION_N_WINDOWS,
-        sizeof *made->window, "completion windows"));
-    ETX_CHECK(etx_alloc(&made->field, ETX_COMPLETION_N_FIELD,
-        sizeof *made->field, "completion field"));
-    *out = made;
-    made = NULL;
-done:
-    etx_completion_free(made);
-    return status;
-}
-
-etx_status etx_completion_copy(
-    struct etx_completion **out, const struct etx_completion *completion)
-{
-    struct etx_completion *made = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_completion_create(
-        &made, completion->n_layers, completion->n_steps));
-    for (int64_t k = 0; k < made->n_layers * ETX_LAYER_WIDTH; k++)
-        made->layer[k] = completion->layer[k];
-    for (int64_t k = 0; k < made->n_steps * ETX_STEP_WIDTH; k++)
-        made->step[k] = completion->step[k];
-    for (int64_t k = 0; k < made->n_steps * ETX_COMPLETION_N_WINDOWS; k++)
-        made->window[k] = completion->window[k];
-    for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
-        made->field[k] = completion->field[k];
-    ETX_CHECK(etx_completion_check(made));
-    *out = made;
-    made = NULL;
-done:
-    etx_completion_free(made);
-    return status;
-}
-
-void etx_completion_free(struct etx_completion *completion)
-{
-    if (completion == NULL)
-        return;
-    etx_free(completion->layer);
-    etx_free(completion->step);
-    etx_free(completion->window);
-    etx_free(completion->field);
-    etx_free(completion);
-}
+const struct etx_table_kind etx_completion_kind = {"completion",
+    sizeof(struct etx_completion), 4,
+    {{"completion.layers", 0, ETX_LAYER_WIDTH, FIELD(layer), FIELD(n_layers)},
+        {"completion.steps", 0, ETX_STEP_WIDTH, FIELD(step), FIELD(n_steps)},
+        {"completion.windows", 1, 2 * (int64_t)ETX_COMPLETION_N_WINDOWS,
+            FIELD(window), FIELD(n_steps)},
+        {"completion.field", 1, ETX_COMPLETION_N_FIELD, FIELD(field),
+            ETX_TABLE_ONE_ROW}}};
 
 static etx_status check_layers(const struct etx_completion *completion)
 {

@@ -4,7 +4,7 @@
 #ifndef ETX_STAGE_TRACK_BUILDING_COMPLETION_TABLE_H
 #define ETX_STAGE_TRACK_BUILDING_COMPLETION_TABLE_H
 
-#include <exatrkx/exatrkx.h>
+#include "data/learned_table.h"
 
 #define ETX_COMPLETION_MAX_LAYERS 64
 #define ETX_COMPLETION_N_PT       6      /* bins of transverse momentum */
@@ -35,6 +35,7 @@ struct etx_completion_window {
  * and how well a helix predicts the hits there. Arrays are as in a model file;
  * the table is immutable and owned by its model. */
 struct etx_completion {
+    const struct etx_table_kind *kind; /* etx_completion_kind */
     int64_t n_layers, n_steps;
     int64_t *layer; /* [n_layers, ETX_LAYER_WIDTH]; a barrel's hits spread
                      * along z, a disc's along the radius */
@@ -70,13 +71,8 @@ static inline struct etx_completion_window *etx_completion_window(
 
 extern const etx_completion_options etx_completion_defaults;
 
-/* A table with arrays of these sizes, zeroed. */
-etx_status etx_completion_create(
-    struct etx_completion **out, int64_t n_layers, int64_t n_steps);
-etx_status etx_completion_copy(
-    struct etx_completion **out, const struct etx_completion *completion);
-/* NULL is fine. */
-void etx_completion_free(struct etx_completion *completion);
+/* Arrays: layers, steps, windows, field. */
+extern const struct etx_table_kind etx_completion_kind;
 
 /* Check every number and fill begin; ETX_ERR_FORMAT names what is wrong. */
 etx_status etx_completion_check(struct etx_completion *completion);

@@ -394,11 +394,12 @@ static etx_status make_table(
     struct etx_completion **out, struct learning *learning)
 {
     struct etx_completion *const known = learning->table;
+    const int64_t n_steps = list_steps(NULL, learning);
+    const int64_t n_rows[] = {known->n_layers, n_steps, n_steps, 1};
     struct etx_completion *made = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_completion_create(
-        &made, known->n_layers, list_steps(NULL, learning)));
+    ETX_CHECK(etx_table_create(&made, &etx_completion_kind, n_rows));
     memcpy(made->layer, known->layer,
         (size_t)(known->n_layers * ETX_LAYER_WIDTH) * sizeof *made->layer);
     memcpy(made->field, known->field,
@@ -415,18 +416,19 @@ static etx_status make_table(
     *out = made;
     made = NULL;
 done:
-    etx_completion_free(made);
+    etx_table_free(made);
     return status;
 }
 
 etx_status etx_completion_learn(struct etx_completion **out,
     const struct etx_event *const *events, int64_t n_events)
 {
+    static const int64_t n_rows[] = {MAX_LAYERS, 0, 0, 1};
     struct learning *learning = NULL;
     etx_status status;
 
     ETX_CHECK(etx_alloc(&learning, 1, sizeof *learning, "completion"));
-    ETX_CHECK(etx_completion_create(&learning->table, MAX_LAYERS, 0));
+    ETX_CHECK(etx_table_create(&learning->table, &etx_completion_kind, n_rows));
     ETX_CHECK(learn_layers(learning->table, events, n_events));
     for (int64_t e = 0; e < n_events; e++)
         ETX_CHECK(visit_particles(learning, events[e], visit_field));
@@ -436,7 +438,7 @@ etx_status etx_completion_learn(struct etx_completion **out,
     ETX_CHECK(make_table(out, learning));
 done:
     if (learning != NULL) {
-        etx_completion_free(learning->table);
+        etx_table_free(learning->table);
         etx_residuals_free(&learning->residuals);
         etx_free(learning->field);
     }

@@ -31,7 +31,7 @@ static etx_status learn(struct etx_model *model,
     const void *options)
 {
     (void)options;
-    etx_completion_free(model->completion);
+    etx_table_free(model->completion);
     model->completion = NULL;
     return etx_completion_learn(&model->completion, events, n_events);
 }

@@ -282,7 +282,9 @@ etx_status etx_first_pass_learn(struct etx_first_pass **out,
         ETX_CHECK(etx_true_chains_check(events[e], e));
         ETX_CHECK(add_event(&learning, events[e]));
     }
-    ETX_CHECK(etx_first_pass_create(&made, list_seeds(NULL, &learning)));
+    const int64_t n_seeds = list_seeds(NULL, &learning);
+    const int64_t n_rows[] = {n_seeds, n_seeds, 1};
+    ETX_CHECK(etx_table_create(&made, &etx_first_pass_kind, n_rows));
     (void)list_seeds(made->seed, &learning);
     set_windows(made, &learning, false);
     set_windows(made, &learning, true);
@@ -292,7 +294,7 @@ etx_status etx_first_pass_learn(struct etx_first_pass **out,
     *out = made;
     made = NULL;
 done:
-    etx_first_pass_free(made);
+    etx_table_free(made);
     for (int32_t i = 0; i < 2; i++) {
         etx_free(learning.triplets[i].count);
         etx_residuals_free(&learning.triplets[i].residuals);

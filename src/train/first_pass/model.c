@@ -31,7 +31,7 @@ static etx_status learn(struct etx_model *model,
     const void *options)
 {
     (void)options;
-    etx_first_pass_free(model->first_pass);
+    etx_table_free(model->first_pass);
     model->first_pass = NULL;
     return etx_first_pass_learn(
         &model->first_pass, model->completion, events, n_events);

@@ -238,6 +238,7 @@ etx_status etx_module_map_learn(struct etx_module_map **out,
     etx_status status;
 
     ETX_CHECK(etx_alloc(&learning.map, 1, sizeof *learning.map, "module map"));
+    learning.map->kind = &etx_module_map_kind;
     for (int64_t e = 0; e < n_events; e++) {
         ETX_CHECK(check_event(events[e], e));
         ETX_CHECK(add_units(&learning, events[e]));
@@ -252,7 +253,7 @@ etx_status etx_module_map_learn(struct etx_module_map **out,
     *out = learning.map;
     learning.map = NULL;
 done:
-    etx_module_map_free(learning.map);
+    etx_table_free(learning.map);
     etx_map_samples_free(&learning.doublets);
     etx_map_samples_free(&learning.triplets);
     return status;

@@ -20,7 +20,7 @@ static etx_status learn(struct etx_model *model,
     const struct etx_event *const *events, int64_t n_events,
     const void *options)
 {
-    etx_module_map_free(model->module_map);
+    etx_table_free(model->module_map);
     model->module_map = NULL;
     return etx_module_map_learn(&model->module_map, events, n_events, options);
 }
