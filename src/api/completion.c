@@ -10,7 +10,7 @@
 #include "data/tracks.h"
 #include "stage/stage.h"
 #include "stage/track_building/completion.h"
-#include "train/completion/model.h"
+#include "train/learn_table.h"
 
 #include <math.h>
 
@@ -113,7 +113,8 @@ etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
     ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(
         read_options(&known, __func__, &etx_completion_defaults, options));
-    ETX_CHECK(etx_completion_model(out, model, events, n_events, &known));
+    ETX_CHECK(etx_learn_table(
+        out, &etx_learned_completion, model, events, n_events, &known));
 done:
     return etx_call_end(&host, status);
 }

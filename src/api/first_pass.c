@@ -10,7 +10,7 @@
 #include "data/tracks.h"
 #include "stage/first_pass/first_pass.h"
 #include "stage/stage.h"
-#include "train/first_pass/model.h"
+#include "train/learn_table.h"
 
 #include <math.h>
 
@@ -124,7 +124,8 @@ etx_status etx_model_learn_first_pass(etx_model **out, const etx_model *model,
     ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(
         read_options(&known, __func__, &etx_first_pass_defaults, options));
-    ETX_CHECK(etx_first_pass_model(out, model, events, n_events, &known));
+    ETX_CHECK(etx_learn_table(
+        out, &etx_learned_first_pass, model, events, n_events, &known));
 done:
     return etx_call_end(&host, status);
 }

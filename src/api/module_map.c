@@ -6,8 +6,8 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "stage/stage.h"
+#include "train/learn_table.h"
 #include "train/module_map/learn.h"
-#include "train/module_map/model.h"
 
 #include <math.h>
 
@@ -58,7 +58,8 @@ etx_status etx_model_learn_module_map(etx_model **out, const etx_model *model,
         ETX_GIVEN(events), ETX_END));
     ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(read_options(&known, __func__, options));
-    ETX_CHECK(etx_module_map_model(out, model, events, n_events, &known));
+    ETX_CHECK(etx_learn_table(
+        out, &etx_learned_module_map, model, events, n_events, &known));
 done:
     return etx_call_end(&host, status);
 }

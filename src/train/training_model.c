@@ -60,53 +60,6 @@ done:
     return status;
 }
 
-/* Note in "training" from how much a table was learned. */
-static etx_status note_events(struct etx_json *config, const char *table,
-    const struct etx_event *const *events, int64_t n_events)
-{
-    struct etx_json *training = etx_json_get(config, "training");
-    struct etx_json *learned = NULL;
-    int64_t n_hits = 0;
-    etx_status status;
-
-    for (int64_t e = 0; e < n_events; e++)
-        n_hits += events[e]->n_hits;
-    if (training == NULL)
-        ETX_CHECK(etx_json_set_object(&training, config, "training"));
-    ETX_CHECK(etx_json_set_object(&learned, training, table));
-    ETX_CHECK(etx_json_set_integer(learned, "training_events", n_events));
-    ETX_CHECK(etx_json_set_integer(learned, "training_hits", n_hits));
-done:
-    return status;
-}
-
-etx_status etx_train_learn_table(struct etx_model **out,
-    const struct etx_learned_table *table, const struct etx_model *model,
-    const struct etx_event *const *events, int64_t n_events,
-    const void *options)
-{
-    struct etx_model *made = NULL;
-    struct etx_json *config = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_json_parse(&config, "etx.config", model->config,
-        strlen(model->config), ETX_CONFIG_MAX_DEPTH));
-    ETX_CHECK(table->set_options(config, options));
-    ETX_CHECK(note_events(config, table->name, events, n_events));
-    ETX_CHECK(etx_model_from_config(&made, config));
-    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
-        etx_train_copy_stage(made, model, s);
-    ETX_CHECK(etx_train_copy_tables(made, model));
-    ETX_CHECK(table->learn(made, events, n_events, options));
-    etx_model_freeze(made);
-    *out = made;
-    made = NULL;
-done:
-    etx_json_free(config);
-    etx_model_free(made);
-    return status;
-}
-
 uint64_t etx_train_hash_network(
     uint64_t hash, const struct etx_network *network)
 {

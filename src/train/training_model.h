@@ -28,24 +28,6 @@ void etx_train_copy_stage(
 etx_status etx_train_copy_tables(
     struct etx_model *to, const struct etx_model *from);
 
-/* A table of the model that is learned from true tracks, without gradients. */
-struct etx_learned_table {
-    const char *name; /* in "training" of etx.config */
-    /* Write the options to etx.config. */
-    etx_status (*set_options)(struct etx_json *config, const void *options);
-    /* Learn the table in place of model's. */
-    etx_status (*learn)(struct etx_model *model,
-        const struct etx_event *const *events, int64_t n_events,
-        const void *options);
-};
-
-/* *out: model with these options and this table, learned from n_events
- * events. */
-etx_status etx_train_learn_table(struct etx_model **out,
-    const struct etx_learned_table *table, const struct etx_model *model,
-    const struct etx_event *const *events, int64_t n_events,
-    const void *options);
-
 /* *hash continued over the parameters of a network, which may be NULL. */
 uint64_t etx_train_hash_network(
     uint64_t hash, const struct etx_network *network);
