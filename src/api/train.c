@@ -106,10 +106,8 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     ETX_CHECK(etx_check_part(__func__, n_parts, part, order));
     if (exchange == NULL && n_parts == 1)
         parts.n_parts = 0;
-    else {
-        ETX_CHECK(etx_read_exchange(
-            &parts.exchange, "etx_trainer_set_parts", exchange));
-    }
+    else
+        ETX_CHECK(etx_read_exchange(&parts.exchange, __func__, exchange));
     ETX_CHECK(etx_trainer_partition(trainer, &parts));
 done:
     return etx_call_end(&host, status);
@@ -124,35 +122,31 @@ int32_t etx_trainer_is_finished(const etx_trainer *trainer)
     return trainer == NULL ? 1 : etx_trainer_finished(trainer);
 }
 
-etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
+/* Run a step or a validation; its report as far as the caller knows it. */
+static etx_status make_report(etx_training_report *report, etx_trainer *trainer,
+    etx_status (*run)(etx_trainer *trainer, etx_training_report *report))
 {
     etx_training_report made;
     etx_status status;
-    fenv_t host;
 
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(report), ETX_END));
     ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
-    ETX_CHECK(etx_trainer_run_step(trainer, &made));
+    ETX_CHECK(run(trainer, &made));
     etx_report_write(report, &made, sizeof made);
 done:
-    return etx_call_end(&host, status);
+    return status;
+}
+
+etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
+{
+    ETX_FORWARD(make_report(report, trainer, etx_trainer_run_step),
+        ETX_GIVEN(trainer), ETX_GIVEN(report));
 }
 
 etx_status etx_trainer_validate(
     etx_trainer *trainer, etx_training_report *report)
 {
-    etx_training_report made;
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(report), ETX_END));
-    ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
-    ETX_CHECK(etx_trainer_run_validation(trainer, &made));
-    etx_report_write(report, &made, sizeof made);
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(make_report(report, trainer, etx_trainer_run_validation),
+        ETX_GIVEN(trainer), ETX_GIVEN(report));
 }
 
 etx_status etx_trainer_save_checkpoint(
