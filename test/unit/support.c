@@ -190,6 +190,20 @@ void etx_test_remove(const char *path)
     (void)rmdir(path);
 }
 
+etx_model *etx_test_saved(const etx_model *model)
+{
+    char folder[256];
+    char path[300];
+    etx_model *saved = NULL;
+
+    etx_test_folder(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    ck_assert_ok(etx_model_save(model, path));
+    ck_assert_ok(etx_model_load(&saved, path));
+    etx_test_remove(folder);
+    return saved;
+}
+
 /* Compile the locale into folder and find it there. */
 static int compile_locale(const char *folder)
 {

@@ -134,6 +134,9 @@ void etx_test_open_example(
 void etx_test_folder(char path[256]);
 void etx_test_remove(const char *path);
 
+/* The model as it is written to a file and read again; the caller frees it. */
+etx_model *etx_test_saved(const etx_model *model);
+
 /* Run check(argument) in the locale de_DE.UTF-8, which writes a decimal comma
  * (compiled by localedef where it is not installed), and go back to C; or
  * etx_test_skip(name, ...) where neither can be had. */

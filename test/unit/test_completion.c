@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cylinders.h"
+#include "job.h"
 
 #include "data/event.h"
 #include "stage/model.h"
@@ -11,7 +12,6 @@
 
 #include <exatrkx/train.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A model that learned from an event. */
@@ -110,19 +110,12 @@ ETX_TEST(test_completion_learns_the_detector)
 ETX_TEST(test_completion_same_bits)
 {
     scoped_model *model = learned_model();
-    scoped_model *again = NULL;
+    scoped_model *again = etx_test_saved(model);
     scoped struct sample *sample = new_sample(3);
     scoped_event *event = event_of(sample);
     scoped_tracks *before = damaged_tracks(sample, 0x81, 3);
     scoped_tracks *first = NULL;
-    char folder[256];
-    char path[300];
 
-    etx_test_folder(folder);
-    (void)snprintf(path, sizeof path, "%s/model", folder);
-    ck_assert_ok(etx_model_save(model, path));
-    ck_assert_ok(etx_model_load(&again, path));
-    etx_test_remove(folder);
     for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
         scoped_context *context =
             etx_test_context_with(n_threads, 0, NULL, NULL);
@@ -135,12 +128,7 @@ ETX_TEST(test_completion_same_bits)
             tracks = NULL;
             continue;
         }
-        const int64_t n = etx_tracks_count(first);
-        ck_assert_int_eq(etx_tracks_count(tracks), n);
-        ck_assert_mem_eq(etx_tracks_offsets(tracks), etx_tracks_offsets(first),
-            (size_t)(n + 1) * sizeof(int64_t));
-        ck_assert_mem_eq(etx_tracks_hits(tracks), etx_tracks_hits(first),
-            (size_t)etx_tracks_offsets(first)[n] * sizeof(int32_t));
+        job_assert_same_tracks(tracks, first);
     }
 }
 

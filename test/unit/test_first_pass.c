@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cylinders.h"
+#include "job.h"
 
 #include "data/event.h"
 #include "stage/model.h"
@@ -149,35 +150,17 @@ ETX_TEST(test_first_pass_learns_the_detector)
     ck_assert_int_eq(etx_model_has_stage(again, ETX_STAGE_FIRST_PASS), 0);
 }
 
-static void check_same(const etx_tracks *tracks, const etx_tracks *expected)
-{
-    const int64_t n = etx_tracks_count(expected);
-
-    ck_assert_int_eq(etx_tracks_count(tracks), n);
-    ck_assert_mem_eq(etx_tracks_offsets(tracks), etx_tracks_offsets(expected),
-        (size_t)(n + 1) * sizeof(int64_t));
-    ck_assert_mem_eq(etx_tracks_hits(tracks), etx_tracks_hits(expected),
-        (size_t)etx_tracks_offsets(expected)[n] * sizeof(int32_t));
-}
-
 /* The same tracks for any number of threads, and by the model that was written
  * and read again; also of the whole pipeline. */
 ETX_TEST(test_first_pass_same_bits)
 {
     scoped_model *model = learned_model(NULL);
-    scoped_model *again = NULL;
+    scoped_model *again = etx_test_saved(model);
     scoped struct sample *sample = new_sample(3);
     scoped_event *event = event_of(sample);
     scoped_tracks *first = NULL;
     scoped_tracks *all = NULL;
-    char folder[256];
-    char path[300];
 
-    etx_test_folder(folder);
-    (void)snprintf(path, sizeof path, "%s/model", folder);
-    ck_assert_ok(etx_model_save(model, path));
-    ck_assert_ok(etx_model_load(&again, path));
-    etx_test_remove(folder);
     for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
         const etx_model *const used = n_threads == 2 ? again : model;
         scoped_context *context =
@@ -193,8 +176,8 @@ ETX_TEST(test_first_pass_same_bits)
             tracks = found = NULL;
             continue;
         }
-        check_same(tracks, first);
-        check_same(found, all);
+        job_assert_same_tracks(tracks, first);
+        job_assert_same_tracks(found, all);
     }
 }
 

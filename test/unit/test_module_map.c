@@ -12,7 +12,6 @@
 
 #include <exatrkx/train.h>
 #include <math.h>
-#include <stdio.h>
 
 static const etx_module_map_options variants[] = {
     {.units = ETX_MAP_MODULES, .use_triplets = 0, .margin = 3.0f},
@@ -250,19 +249,12 @@ static void check_same(const etx_graph *graph, const etx_graph *expected)
 ETX_TEST(test_module_map_same_bits, .rows = ROWS(variants))
 {
     scoped_model *model = learned_model(1, &variants[_i]);
-    scoped_model *again = NULL;
+    scoped_model *again = etx_test_saved(model);
     scoped struct sample *sample = new_sample(3);
     scoped_event *event = event_of(sample);
     scoped_graph *first = NULL;
-    char folder[256];
-    char path[300];
 
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_GRAPH), 1);
-    etx_test_folder(folder);
-    (void)snprintf(path, sizeof path, "%s/model", folder);
-    ck_assert_ok(etx_model_save(model, path));
-    ck_assert_ok(etx_model_load(&again, path));
-    etx_test_remove(folder);
     for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
         const etx_model *const used = n_threads == 2 ? again : model;
         scoped_context *context =
