@@ -5,36 +5,31 @@
 
 #include "base/heap.h"
 
-static int compare(int32_t a, int32_t b)
+int etx_detector_module_compare(const void *left, const void *right)
 {
-    return (a > b) - (a < b);
-}
+    const struct etx_detector_module *a = left;
+    const struct etx_detector_module *b = right;
 
-/* Order of the module against the three ids. */
-static int compare_module(const struct etx_detector_module *module,
-    int32_t volume_id, int32_t layer_id, int32_t module_id)
-{
-    int order = compare(module->volume_id, volume_id);
-
-    if (order == 0)
-        order = compare(module->layer_id, layer_id);
-    if (order == 0)
-        order = compare(module->module_id, module_id);
-    return order;
+    if (a->volume_id != b->volume_id)
+        return a->volume_id < b->volume_id ? -1 : 1;
+    if (a->layer_id != b->layer_id)
+        return a->layer_id < b->layer_id ? -1 : 1;
+    return (a->module_id > b->module_id) - (a->module_id < b->module_id);
 }
 
 const struct etx_detector_module *etx_detector_find(
     const struct etx_detector *detector, int32_t volume_id, int32_t layer_id,
     int32_t module_id)
 {
+    const struct etx_detector_module key = {
+        .volume_id = volume_id, .layer_id = layer_id, .module_id = module_id};
     int64_t low = 0;
     int64_t high = detector->n_modules;
 
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         const struct etx_detector_module *module = &detector->modules[middle];
-        const int order =
-            compare_module(module, volume_id, layer_id, module_id);
+        const int order = etx_detector_module_compare(module, &key);
 
         if (order == 0)
             return module;

@@ -14,7 +14,10 @@ struct etx_detector_module {
     float pitch_u, pitch_v; /* mm */
 };
 
-/* modules sorted by (volume_id, layer_id, module_id), unique. */
+/* For qsort: by volume_id, layer_id, module_id. */
+int etx_detector_module_compare(const void *left, const void *right);
+
+/* modules in this order, unique. */
 struct etx_detector {
     int64_t n_modules;
     struct etx_detector_module *modules; /* [n_modules] */

@@ -86,26 +86,12 @@ static etx_status read_module(
     return ETX_OK;
 }
 
-static int compare(const void *left, const void *right)
-{
-    const struct etx_detector_module *a = left;
-    const struct etx_detector_module *b = right;
-
-    if (a->volume_id != b->volume_id)
-        return a->volume_id < b->volume_id ? -1 : 1;
-    if (a->layer_id != b->layer_id)
-        return a->layer_id < b->layer_id ? -1 : 1;
-    if (a->module_id != b->module_id)
-        return a->module_id < b->module_id ? -1 : 1;
-    return 0;
-}
-
 static etx_status check_unique(
     const struct etx_detector *detector, const char *path)
 {
     for (int64_t i = 1; i < detector->n_modules; i++) {
         const struct etx_detector_module *module = &detector->modules[i];
-        if (compare(module - 1, module) == 0)
+        if (etx_detector_module_compare(module - 1, module) == 0)
             return etx_fail(ETX_ERR_FORMAT,
                 "%s: volume_id %d, layer_id %d, module_id %d occurs twice",
                 path, module->volume_id, module->layer_id, module->module_id);
@@ -127,7 +113,7 @@ etx_status etx_detector_csv_read(etx_detector **out, const char *path)
     for (int64_t row = 0; row < csv.n_rows; row++)
         ETX_CHECK(read_module(&detector->modules[row], &csv, row));
     qsort(detector->modules, (size_t)detector->n_modules,
-        sizeof *detector->modules, compare);
+        sizeof *detector->modules, etx_detector_module_compare);
     ETX_CHECK(check_unique(detector, path));
     *out = detector;
     detector = NULL;
