@@ -1,302 +1,32 @@
 /* test_track_fitting.c -- parameters of tracks.
  *
- * Particles are followed in space by rotations of their direction about the
- * field, which shares nothing with the arcs of src/stage/track_fitting. Every
- * hit lies on a module of its own, tilted at random, so the true parameters,
- * resolutions and scattering angles are all known.
- *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "support.h"
+#include "fit_events.h"
 
-#include "base/random.h"
-#include "data/detector.h"
 #include "data/event.h"
 #include "stage/track_fitting/path.h"
 
-#include <exatrkx/fit.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define N_LAYERS 10
-#define N_TRACKS 1500
-#define MAX_HITS (N_TRACKS * N_LAYERS)
-#define FIELD    2.0f    /* T */
-#define MATERIAL 0.03f   /* radiation lengths */
-#define MASS     0.13957 /* GeV */
-#define LOSS     0.1f    /* GeV per radiation length */
-#define STEP     0.05    /* mm */
-#define PITCH_U  0.05f   /* mm */
-#define PITCH_V  0.4f
-#define TURN     0.299792458e-3 /* rad per mm, T and 1/GeV */
-
-static const double radii[N_LAYERS] = {
-    32, 72, 116, 172, 260, 360, 500, 660, 820, 1020};
-static const double discs[N_LAYERS] = {
-    400, 500, 600, 700, 820, 960, 1120, 1320, 1520, 1720};
-
-/* Tracks with their detector and true parameters. */
-struct sample {
-    int64_t n_hits, n_tracks;
-    float position[3 * MAX_HITS];
-    int32_t volume_id[MAX_HITS], layer_id[MAX_HITS], module_id[MAX_HITS];
-    int32_t label[MAX_HITS];
-    struct etx_detector_module module[MAX_HITS];
-    struct etx_detector detector;
-    double truth[N_TRACKS][ETX_N_FIT];
-};
-
-struct particle {
-    double at[3], direction[3]; /* mm; unit vector */
-    double momentum, charge;    /* GeV */
-    double gradient; /* T/mm: the field is (g x / 2, g y / 2, FIELD - g z) */
-    double loss;     /* GeV per radiation length */
-};
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void turn(double vector[3], const double axis[3], double angle)
-{
-    const double along = dot(vector, axis) * (1.0 - cos(angle));
-    const double cross[3] = {axis[1] * vector[2] - axis[2] * vector[1],
-        axis[2] * vector[0] - axis[0] * vector[2],
-        axis[0] * vector[1] - axis[1] * vector[0]};
-
-    for (int k = 0; k < 3; k++)
-        vector[k] =
-            vector[k] * cos(angle) + cross[k] * sin(angle) + axis[k] * along;
-}
-
-/* One step: half a rotation about the field, a straight line, the rest. */
-static void step(struct particle *particle, double length)
-{
-    const double *at = particle->at;
-    double axis[3] = {0.5 * particle->gradient * at[0],
-        0.5 * particle->gradient * at[1],
-        (double)FIELD - particle->gradient * at[2]};
-    const double size = sqrt(dot(axis, axis));
-    const double angle =
-        -TURN * particle->charge * size * length / particle->momentum;
-
-    for (int k = 0; k < 3; k++)
-        axis[k] /= size;
-    turn(particle->direction, axis, 0.5 * angle);
-    for (int k = 0; k < 3; k++)
-        particle->at[k] += length * particle->direction[k];
-    turn(particle->direction, axis, 0.5 * angle);
-}
-
-/* Follow to a radius, or a |z|; 0 when it does not come there. */
-static int32_t follow(struct particle *particle, double to, int32_t is_disc)
-{
-    for (double path = 0.0; path < 4000.0; path += STEP) {
-        const double where = is_disc ? fabs(particle->at[2])
-                                     : hypot(particle->at[0], particle->at[1]);
-
-        if (where >= to)
-            return 1;
-        step(particle, STEP);
-    }
-    return 0;
-}
-
-/* Unit vectors of a module that faces along `facing`, tilted by angles. */
-static void make_frame(double u[3], double v[3], double w[3],
-    const double facing[3], const double tilt[3])
-{
-    static const double x[3] = {1.0, 0.0, 0.0};
-    static const double z[3] = {0.0, 0.0, 1.0};
-    const double *other = fabs(facing[2]) > 0.5 ? x : z;
-    const double along = dot(other, facing);
-    double norm = 0.0;
-
-    for (int k = 0; k < 3; k++) {
-        w[k] = facing[k];
-        v[k] = other[k] - along * facing[k];
-        norm += v[k] * v[k];
-    }
-    for (int k = 0; k < 3; k++)
-        v[k] /= sqrt(norm);
-    turn(w, v, tilt[0]);
-    u[0] = v[1] * w[2] - v[2] * w[1];
-    u[1] = v[2] * w[0] - v[0] * w[2];
-    u[2] = v[0] * w[1] - v[1] * w[0];
-    turn(w, u, tilt[1]);
-    turn(v, u, tilt[1]);
-    turn(u, w, tilt[2]);
-    turn(v, w, tilt[2]);
-}
-
-/* A hit where the particle is, smeared by noise of the module's resolution. */
-static void add_hit(struct sample *sample, const struct particle *particle,
-    int32_t layer, int32_t is_disc, double noise, struct etx_random *random)
-{
-    const int64_t i = sample->n_hits++;
-    const double r = hypot(particle->at[0], particle->at[1]);
-    const double facing[3] = {is_disc ? 0.0 : particle->at[0] / r,
-        is_disc ? 0.0 : particle->at[1] / r, is_disc ? 1.0 : 0.0};
-    const double tilt[3] = {0.2 * (double)etx_random_normal(random),
-        0.1 * (double)etx_random_normal(random),
-        (double)etx_random_normal(random)};
-    const double off[2] = {
-        noise * (double)etx_random_normal(random) * (double)PITCH_U / sqrt(12),
-        noise * (double)etx_random_normal(random) * (double)PITCH_V / sqrt(12)};
-    struct etx_detector_module *module = &sample->module[i];
-    double axis[3][3];
-
-    make_frame(axis[0], axis[1], axis[2], facing, tilt);
-    *module = (struct etx_detector_module){.volume_id = 1 + is_disc,
-        .layer_id = layer + 1,
-        .module_id = (int32_t)i,
-        .pitch_u = PITCH_U,
-        .pitch_v = PITCH_V};
-    for (int k = 0; k < 3; k++) {
-        sample->position[3 * i + k] =
-            (float)(particle->at[k] + off[0] * axis[0][k] +
-                    off[1] * axis[1][k]);
-        module->center[k] = (float)particle->at[k];
-        for (int a = 0; a < 3; a++)
-            module->rotation[3 * k + a] = (float)axis[a][k];
-    }
-    sample->volume_id[i] = module->volume_id;
-    sample->layer_id[i] = module->layer_id;
-    sample->module_id[i] = module->module_id;
-    sample->label[i] = (int32_t)sample->n_tracks;
-}
-
-/* Scatter and lose energy in the module of the last hit. */
-static void scatter(struct particle *particle, const struct sample *sample,
-    struct etx_random *random)
-{
-    const float *rotation = sample->module[sample->n_hits - 1].rotation;
-    const double normal[3] = {
-        (double)rotation[2], (double)rotation[5], (double)rotation[8]};
-    const double x = (double)MATERIAL / fabs(dot(normal, particle->direction));
-    const double p = particle->momentum;
-    const double angle = 0.0136 * sqrt(p * p + MASS * MASS) / (p * p) *
-                         sqrt(x) * (1.0 + 0.038 * log(x));
-    const double *d = particle->direction;
-    const double r = hypot(d[0], d[1]);
-    const double side[3] = {-d[1] / r, d[0] / r, 0.0};
-    const double up[3] = {-d[0] * d[2] / r, -d[1] * d[2] / r, r};
-
-    turn(particle->direction, side, angle * (double)etx_random_normal(random));
-    turn(particle->direction, up, angle * (double)etx_random_normal(random));
-    const double energy = sqrt(p * p + MASS * MASS) - x * particle->loss;
-    particle->momentum = sqrt(energy * energy - MASS * MASS);
-}
-
-/* One track from its true parameters; false when it misses a layer. */
-static int32_t add_track(struct sample *sample, double noise, double material,
-    double gradient, double loss, struct etx_random *random)
-{
-    double *truth = sample->truth[sample->n_tracks];
-    const int32_t is_disc = sample->n_tracks % 3 == 2;
-    const double pt = 0.5 + 3.0 * (double)etx_random_uniform(random);
-    const double phi = 6.28 * (double)etx_random_uniform(random) - 3.14;
-    const double side = etx_random_below(random, 2) == 0 ? 1.0 : -1.0;
-    const double cot =
-        side * (is_disc ? 2.5 + 2.0 * (double)etx_random_uniform(random)
-                        : (double)etx_random_uniform(random));
-    const double d0 = 2.0 * (double)etx_random_normal(random);
-    const double z0 = 50.0 * (double)etx_random_normal(random);
-    const double norm = sqrt(1.0 + cot * cot);
-    struct particle particle = {.at = {-d0 * sin(phi), d0 * cos(phi), z0},
-        .direction = {cos(phi) / norm, sin(phi) / norm, cot / norm},
-        .momentum = pt * norm,
-        .charge = etx_random_below(random, 2) == 0 ? 1.0 : -1.0,
-        .gradient = gradient,
-        .loss = loss};
-    const int64_t first = sample->n_hits;
-
-    for (int32_t l = 0; l < N_LAYERS; l++) {
-        if (!follow(&particle, is_disc ? discs[l] : radii[l], is_disc)) {
-            sample->n_hits = first;
-            return 0;
-        }
-        add_hit(sample, &particle, l, is_disc, noise, random);
-        if (material > 0.0)
-            scatter(&particle, sample, random);
-    }
-    truth[ETX_FIT_D0] = d0;
-    truth[ETX_FIT_Z0] = z0;
-    truth[ETX_FIT_PHI] = phi;
-    truth[ETX_FIT_THETA] = atan2(1.0, cot);
-    truth[ETX_FIT_Q_OVER_PT] = particle.charge / pt;
-    sample->n_tracks++;
-    return 1;
-}
-
-static int compare_modules(const void *left, const void *right)
-{
-    const struct etx_detector_module *a = left;
-    const struct etx_detector_module *b = right;
-
-    if (a->volume_id != b->volume_id)
-        return a->volume_id < b->volume_id ? -1 : 1;
-    if (a->layer_id != b->layer_id)
-        return a->layer_id < b->layer_id ? -1 : 1;
-    return a->module_id < b->module_id ? -1 : a->module_id > b->module_id;
-}
-
-static struct sample *new_sample_in(int64_t n_tracks, double noise,
-    double material, double gradient, double loss)
-{
-    struct sample *sample = etx_test_alloc(1, sizeof *sample);
-    struct etx_random random;
-
-    etx_random_init(&random, 1, 1, 0);
-    while (sample->n_tracks < n_tracks)
-        add_track(sample, noise, material, gradient, loss, &random);
-    qsort(sample->module, (size_t)sample->n_hits, sizeof *sample->module,
-        compare_modules);
-    sample->detector = (struct etx_detector){
-        .n_modules = sample->n_hits, .modules = sample->module};
-    return sample;
-}
-
-static struct sample *new_sample(
-    int64_t n_tracks, double noise, double material)
-{
-    return new_sample_in(n_tracks, noise, material, 0.0, 0.0);
-}
-
-static etx_event *event_of(const struct sample *sample)
-{
-    etx_event *event = etx_test_event(sample->n_hits, sample->position);
-
-    ck_assert_ok(etx_event_set_modules(
-        event, sample->volume_id, sample->layer_id, sample->module_id));
-    return event;
-}
-
-static etx_tracks *tracks_of(const struct sample *sample)
-{
-    etx_tracks *tracks = NULL;
-
-    ck_assert_ok(
-        etx_tracks_from_labels(&tracks, sample->n_hits, sample->label));
-    return tracks;
-}
+#define LOSS 0.1f /* GeV per radiation length */
 
 static etx_fit_options options_with(float material)
 {
     etx_fit_options options;
 
     ck_assert_ok(etx_fit_options_init(&options, sizeof options));
-    options.field = FIELD;
+    options.field = FIT_FIELD;
     options.material = material;
     options.energy_loss = 0.0f;
     return options;
 }
 
 static void fit(etx_track_parameters *out, uint8_t *is_outlier,
-    const struct sample *sample, const etx_tracks *tracks, int32_t n_threads,
-    const etx_fit_options *options)
+    const struct fit_sample *sample, const etx_tracks *tracks,
+    int32_t n_threads, const etx_fit_options *options)
 {
-    scoped_event *event = event_of(sample);
+    scoped_event *event = fit_event_of(sample);
     scoped_context *context = etx_test_context_with(n_threads, 0, NULL, NULL);
 
     ck_assert_ok(etx_fit_tracks(out, is_outlier, tracks, context, event,
@@ -325,7 +55,7 @@ static etx_fit_options options_with_map(float *map, double gradient)
         for (int j = 0; j < 5; j++) {
             map[2 * (5 * i + j)] = (float)(0.5 * gradient * max_r * i / 3.0);
             map[2 * (5 * i + j) + 1] =
-                (float)((double)FIELD - gradient * max_z * (0.5 * j - 1.0));
+                (float)((double)FIT_FIELD - gradient * max_z * (0.5 * j - 1.0));
         }
     options.field = 0.0f;
     options.field_map = map;
@@ -343,8 +73,9 @@ ETX_TEST(test_track_fitting_exact, .rows = 2)
     static const double bound[][ETX_N_FIT] = {
         {2e-3, 1e-2, 2e-5, 2e-5, 1e-4}, {5e-2, 2e-1, 5e-4, 5e-4, 2e-3}};
     const double gradient = _i == 0 ? 0.0 : 3e-4; /* T/mm */
-    scoped struct sample *sample = new_sample_in(150, 0.0, 0.0, gradient, 0.0);
-    scoped_tracks *tracks = tracks_of(sample);
+    scoped struct fit_sample *sample =
+        new_fit_sample_in(150, 0.0, 0.0, gradient, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
     scoped etx_track_parameters *out = etx_test_alloc(150, sizeof *out);
     float map[40];
     const etx_fit_options options =
@@ -352,7 +83,7 @@ ETX_TEST(test_track_fitting_exact, .rows = 2)
 
     fit(out, NULL, sample, tracks, 1, &options);
     for (int64_t t = 0; t < 150; t++) {
-        ck_assert_int_eq(out[t].n_degrees, 2 * N_LAYERS - ETX_N_FIT);
+        ck_assert_int_eq(out[t].n_degrees, 2 * FIT_N_LAYERS - ETX_N_FIT);
         ck_assert_double_lt(out[t].chi2, _i == 0 ? 1e-3 : 6.0);
         for (int p = 0; p < ETX_N_FIT; p++)
             ck_assert_double_eq_tol(
@@ -365,26 +96,27 @@ ETX_TEST(test_track_fitting_exact, .rows = 2)
  * deviations are 9 %. */
 ETX_TEST(test_track_fitting_pulls, .rows = 3)
 {
-    const float material = _i == 0 ? 0.0f : MATERIAL;
+    const float material = _i == 0 ? 0.0f : FIT_MATERIAL;
     const float loss = _i == 2 ? LOSS : 0.0f;
-    scoped struct sample *sample =
-        new_sample_in(N_TRACKS, 1.0, (double)material, 0.0, (double)loss);
-    scoped_tracks *tracks = tracks_of(sample);
-    scoped etx_track_parameters *out = etx_test_alloc(N_TRACKS, sizeof *out);
+    scoped struct fit_sample *sample = new_fit_sample_in(
+        FIT_MAX_TRACKS, 1.0, (double)material, 0.0, (double)loss);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped etx_track_parameters *out =
+        etx_test_alloc(FIT_MAX_TRACKS, sizeof *out);
     etx_fit_options options = options_with(material);
     double square[ETX_N_FIT] = {0.0};
     double chi2 = 0.0;
 
     options.energy_loss = loss;
     fit(out, NULL, sample, tracks, 2, &options);
-    for (int64_t t = 0; t < N_TRACKS; t++) {
+    for (int64_t t = 0; t < FIT_MAX_TRACKS; t++) {
         ck_assert_int_gt(out[t].n_degrees, 0);
-        chi2 += out[t].chi2 / out[t].n_degrees / N_TRACKS;
+        chi2 += out[t].chi2 / out[t].n_degrees / FIT_MAX_TRACKS;
         for (int p = 0; p < ETX_N_FIT; p++) {
             const double d = deviation(&out[t], sample->truth[t], p);
 
             square[p] +=
-                d * d / out[t].covariance[(ETX_N_FIT + 1) * p] / N_TRACKS;
+                d * d / out[t].covariance[(ETX_N_FIT + 1) * p] / FIT_MAX_TRACKS;
         }
     }
     ck_assert_double_eq_tol(chi2, 1.0, 0.05);
@@ -420,7 +152,8 @@ ETX_TEST(test_track_fitting_derivatives)
          * crossing along the direction. */
         const double fixed[3] = {point.derivative[0][p], point.derivative[1][p],
             point.derivative[2][p]};
-        const double along = dot(fixed, normal) / dot(point.direction, normal);
+        const double along =
+            fit_dot(fixed, normal) / fit_dot(point.direction, normal);
         for (int k = 0; k < 3; k++) {
             const double slope =
                 (side[1].position[k] - side[0].position[k]) / (2.0 * h);
@@ -433,17 +166,18 @@ ETX_TEST(test_track_fitting_derivatives)
 
 ETX_TEST(test_track_fitting_outliers)
 {
-    scoped struct sample *sample = new_sample(60, 1.0, (double)MATERIAL);
-    scoped_tracks *tracks = tracks_of(sample);
+    scoped struct fit_sample *sample =
+        new_fit_sample(60, 1.0, (double)FIT_MATERIAL);
+    scoped_tracks *tracks = fit_tracks_of(sample);
     scoped_tracks *cleaned = NULL;
     scoped etx_track_parameters *out = etx_test_alloc(60, sizeof *out);
     scoped uint8_t *is_outlier = etx_test_alloc(sample->n_hits, 1);
-    etx_fit_options options = options_with(MATERIAL);
+    etx_fit_options options = options_with(FIT_MATERIAL);
 
     for (int64_t t = 0; t < 60;
          t++) /* every fourth hit of the layers 3, 4, 5 */
         for (int k = 0; k < 3 && t % 4 == 0; k++) {
-            const int64_t i = t * N_LAYERS + 3 + t % 3;
+            const int64_t i = t * FIT_N_LAYERS + 3 + t % 3;
 
             sample->position[3 * i + k] +=
                 8.0f * sample->module[0].pitch_v * (k == 2 ? -1.0f : 1.0f);
@@ -451,34 +185,34 @@ ETX_TEST(test_track_fitting_outliers)
     options.max_hit_chi2 = 25.0f;
     fit(out, is_outlier, sample, tracks, 1, &options);
     for (int64_t t = 0; t < 60; t++)
-        for (int64_t k = t * N_LAYERS; k < (t + 1) * N_LAYERS; k++)
+        for (int64_t k = t * FIT_N_LAYERS; k < (t + 1) * FIT_N_LAYERS; k++)
             ck_assert_int_eq(
-                is_outlier[k], t % 4 == 0 && k == t * N_LAYERS + 3 + t % 3);
+                is_outlier[k], t % 4 == 0 && k == t * FIT_N_LAYERS + 3 + t % 3);
     ck_assert_int_eq(out[0].n_outliers, 1);
     ck_assert_int_eq(out[1].n_outliers, 0);
-    ck_assert_int_eq(out[0].n_degrees, 2 * (N_LAYERS - 1) - ETX_N_FIT);
+    ck_assert_int_eq(out[0].n_degrees, 2 * (FIT_N_LAYERS - 1) - ETX_N_FIT);
     ck_assert_ok(etx_tracks_select(&cleaned, tracks, NULL, is_outlier));
     ck_assert_int_eq(etx_tracks_count(cleaned), 60);
-    ck_assert_int_eq(etx_tracks_offsets(cleaned)[1], N_LAYERS - 1);
+    ck_assert_int_eq(etx_tracks_offsets(cleaned)[1], FIT_N_LAYERS - 1);
 }
 
 /* Without the hits of a layer in between, a track has one hole; without the
  * first, none. The detector is the barrel alone. */
 ETX_TEST(test_track_fitting_holes)
 {
-    scoped struct sample *sample = new_sample(60, 1.0, 0.0);
+    scoped struct fit_sample *sample = new_fit_sample(60, 1.0, 0.0);
     scoped etx_track_parameters *out = etx_test_alloc(60, sizeof *out);
     const etx_fit_options options = options_with(0.0f);
     int64_t n_modules = 0;
 
     for (int64_t t = 0; t < 60; t++)
-        for (int64_t l = 0; l < N_LAYERS; l++)
+        for (int64_t l = 0; l < FIT_N_LAYERS; l++)
             if (t % 3 == 2 || l == (t % 2 == 0 ? 4 : 0))
-                sample->label[t * N_LAYERS + l] = -1;
+                sample->label[t * FIT_N_LAYERS + l] = -1;
     while (sample->module[n_modules].volume_id == 1)
         n_modules++;
     sample->detector.n_modules = n_modules;
-    scoped_tracks *tracks = tracks_of(sample);
+    scoped_tracks *tracks = fit_tracks_of(sample);
     const int64_t n = etx_tracks_count(tracks);
     ck_assert_int_eq(n, 40);
     fit(out, NULL, sample, tracks, 1, &options);
@@ -497,11 +231,12 @@ ETX_TEST(test_track_fitting_holes)
 
 ETX_TEST(test_track_fitting_same_bits)
 {
-    scoped struct sample *sample = new_sample(400, 1.0, (double)MATERIAL);
-    scoped_tracks *tracks = tracks_of(sample);
+    scoped struct fit_sample *sample =
+        new_fit_sample(400, 1.0, (double)FIT_MATERIAL);
+    scoped_tracks *tracks = fit_tracks_of(sample);
     scoped etx_track_parameters *first = etx_test_alloc(400, sizeof *first);
     scoped etx_track_parameters *other = etx_test_alloc(400, sizeof *other);
-    const etx_fit_options options = options_with(MATERIAL);
+    const etx_fit_options options = options_with(FIT_MATERIAL);
 
     fit(first, NULL, sample, tracks, 1, &options);
     for (int32_t n_threads = 2; n_threads <= 4; n_threads++) {
@@ -513,17 +248,17 @@ ETX_TEST(test_track_fitting_same_bits)
 /* Tracks that cannot be fitted say so. */
 ETX_TEST(test_track_fitting_too_short)
 {
-    scoped struct sample *sample = new_sample(10, 1.0, 0.0);
+    scoped struct fit_sample *sample = new_fit_sample(10, 1.0, 0.0);
     scoped etx_track_parameters *out = etx_test_alloc(10, sizeof *out);
     const etx_fit_options options = options_with(0.0f);
     static const etx_track_parameters zero;
 
-    for (int64_t i = 2; i < N_LAYERS; i++) /* two hits are left */
+    for (int64_t i = 2; i < FIT_N_LAYERS; i++) /* two hits are left */
         sample->label[i] = -1;
-    scoped_tracks *tracks = tracks_of(sample);
+    scoped_tracks *tracks = fit_tracks_of(sample);
     fit(out, NULL, sample, tracks, 1, &options);
     ck_assert_mem_eq(&out[0], &zero, sizeof zero);
-    ck_assert_int_eq(out[1].n_degrees, 2 * N_LAYERS - ETX_N_FIT);
+    ck_assert_int_eq(out[1].n_degrees, 2 * FIT_N_LAYERS - ETX_N_FIT);
 }
 
 static const struct etx_test_change refused[] = {
@@ -546,9 +281,9 @@ static const struct etx_test_change refused[] = {
 
 ETX_TEST(test_track_fitting_options, .rows = ROWS(refused))
 {
-    scoped struct sample *sample = new_sample(1, 1.0, 0.0);
-    scoped_tracks *tracks = tracks_of(sample);
-    scoped_event *event = event_of(sample);
+    scoped struct fit_sample *sample = new_fit_sample(1, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped_event *event = fit_event_of(sample);
     scoped_context *context = etx_test_context();
     etx_track_parameters out;
     etx_fit_options options = options_with(0.0f);
@@ -568,9 +303,9 @@ static const struct etx_test_change refused_maps[] = {
 
 ETX_TEST(test_track_fitting_maps, .rows = ROWS(refused_maps) + 1)
 {
-    scoped struct sample *sample = new_sample(1, 1.0, 0.0);
-    scoped_tracks *tracks = tracks_of(sample);
-    scoped_event *event = event_of(sample);
+    scoped struct fit_sample *sample = new_fit_sample(1, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped_event *event = fit_event_of(sample);
     scoped_context *context = etx_test_context();
     etx_track_parameters out;
     float map[40];
@@ -587,10 +322,10 @@ ETX_TEST(test_track_fitting_maps, .rows = ROWS(refused_maps) + 1)
 
 ETX_TEST(test_track_fitting_refused)
 {
-    scoped struct sample *sample = new_sample(2, 1.0, 0.0);
-    scoped_tracks *tracks = tracks_of(sample);
+    scoped struct fit_sample *sample = new_fit_sample(2, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
     scoped_tracks *selected = NULL;
-    scoped_event *event = event_of(sample);
+    scoped_event *event = fit_event_of(sample);
     scoped_event *bare = etx_test_event(sample->n_hits, sample->position);
     scoped_event *shorter = etx_test_event(3, sample->position);
     scoped_context *context = etx_test_context();
@@ -719,7 +454,7 @@ ETX_TEST(test_track_fitting_resolve_refused)
 
 /* What a call needs, made before its allocations are counted. */
 struct call {
-    const struct sample *sample;
+    const struct fit_sample *sample;
     const etx_event *event;
     const etx_tracks *tracks;
 };
@@ -753,9 +488,9 @@ static etx_status fit_and_select(void *argument)
 
 ETX_TEST(test_track_fitting_out_of_memory)
 {
-    scoped struct sample *sample = new_sample(2, 1.0, 0.0);
-    scoped_tracks *tracks = tracks_of(sample);
-    scoped_event *event = event_of(sample);
+    scoped struct fit_sample *sample = new_fit_sample(2, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped_event *event = fit_event_of(sample);
     struct call call = {sample, event, tracks};
 
     ck_assert_int_gt(etx_test_out_of_memory(fit_and_select, &call), 3);
