@@ -170,6 +170,31 @@ done:
     return status;
 }
 
+etx_status etx_propagate_weights_backward(float *d_weight, int32_t add,
+    struct etx_context *context, const struct etx_graph *graph,
+    const float *d_out, const float *x, int32_t width)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct etx_row_dot_args dot = {
+        .n_rows = graph->n_edges, .width = width, .a = d_out, .b = x};
+    float *term = NULL;
+
+    ETX_CHECK(etx_floats_alloc(
+        &term, context, graph->n_edges, "gradients of edge weights"));
+    for (int32_t reverse = 0; reverse < 2; reverse++) {
+        dot.a_index = reverse ? graph->src : graph->dst;
+        dot.b_index = reverse ? graph->dst : graph->src;
+        dot.out = add || reverse ? term : d_weight;
+        ETX_CHECK(context->ops->row_dot(context->stream, &dot));
+        if (dot.out == term)
+            ETX_CHECK(etx_add_values(context, d_weight, term, graph->n_edges));
+    }
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
 etx_status etx_copy_values(
     struct etx_context *context, float *y, const float *x, int64_t n)
 {

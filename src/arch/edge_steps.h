@@ -44,6 +44,12 @@ etx_status etx_propagate(float *out, int32_t add, struct etx_context *context,
     const struct etx_graph *graph, const float *weight, const float *x,
     int32_t width);
 
+/* The gradient of its weights: d_weight[e] (+)= d_out[dst] . x[src] +
+ * d_out[src] . x[dst]. */
+etx_status etx_propagate_weights_backward(float *d_weight, int32_t add,
+    struct etx_context *context, const struct etx_graph *graph,
+    const float *d_out, const float *x, int32_t width);
+
 /* y [n] = x [n]. */
 etx_status etx_copy_values(
     struct etx_context *context, float *y, const float *x, int64_t n);

@@ -218,34 +218,6 @@ static etx_status decode_backward(struct etx_run *run, const float *d_out)
     return score_backward(run, state_of(run)->n_iterations, d_out);
 }
 
-/* d_weight[e] = d_message[dst] . x[src] + d_message[src] . x[dst], the dot
- * products of rows of an edge's ends; added to d_weight with add. */
-static etx_status weight_gradient(float *d_weight, int32_t add,
-    struct etx_run *run, const float *d_message, const float *x, int32_t width)
-{
-    etx_status status = ETX_OK;
-    struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input.graph;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-    struct etx_row_dot_args dot = {
-        .n_rows = graph->n_edges, .width = width, .a = d_message, .b = x};
-    float *term = NULL;
-
-    ETX_CHECK(etx_floats_alloc(
-        &term, context, graph->n_edges, "gradients of edge weights"));
-    for (int32_t reverse = 0; reverse < 2; reverse++) {
-        dot.a_index = reverse ? graph->src : graph->dst;
-        dot.b_index = reverse ? graph->dst : graph->src;
-        dot.out = add || reverse ? term : d_weight;
-        ETX_CHECK(context->ops->row_dot(context->stream, &dot));
-        if (dot.out == term)
-            ETX_CHECK(etx_add_values(context, d_weight, term, graph->n_edges));
-    }
-done:
-    etx_arena_reset(context->stream->arena, mark);
-    return status;
-}
-
 /* From the gradients of the messages to d_logit [n_edges] of iteration k; adds
  * to the gradient of u. s is a multiple of the input and needs no gradient, but
  * the messages of s contribute to the gradient of the weights w. */
@@ -264,11 +236,13 @@ static etx_status messages_backward(float *d_logit, struct etx_run *run,
         .d_x = d_logit,
     };
 
-    ETX_CHECK(weight_gradient(d_logit, 0, run, messages->d_u.data,
-        etx_run_latents(run, U, k), hidden));
+    ETX_CHECK(
+        etx_propagate_weights_backward(d_logit, 0, context, run->input.graph,
+            messages->d_u.data, etx_run_latents(run, U, k), hidden));
     if (messages->s != NULL)
-        ETX_CHECK(weight_gradient(d_logit, 1, run, messages->d_s.data,
-            etx_run_latents(run, S, k), n_shortcut(run)));
+        ETX_CHECK(etx_propagate_weights_backward(d_logit, 1, context,
+            run->input.graph, messages->d_s.data, etx_run_latents(run, S, k),
+            n_shortcut(run)));
     ETX_CHECK(context->ops->activation_backward(context->stream, &sigmoid));
     ETX_CHECK(etx_propagate(d_u->data, d_u->is_started, context,
         run->input.graph, messages->weight, messages->d_u.data, hidden));

@@ -341,38 +341,6 @@ done:
     return status;
 }
 
-/* d_weight[e] = step times the products of the gradient at one end with the
- * four-vector at the other. */
-static etx_status weight_gradient(
-    float *d_weight, struct etx_run *run, const float *d_x, const float *x)
-{
-    etx_status status = ETX_OK;
-    struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input.graph;
-    float *term = NULL;
-    struct etx_row_dot_args dot = {.n_rows = graph->n_edges,
-        .width = ETX_LORENTZ_WIDTH,
-        .a = d_x,
-        .a_index = graph->dst,
-        .b = x,
-        .b_index = graph->src,
-        .out = d_weight};
-    const struct etx_scale_args step = {
-        .n = graph->n_edges, .factor = state_of(run)->step, .y = d_weight};
-
-    ETX_CHECK(context->ops->row_dot(context->stream, &dot));
-    ETX_CHECK(etx_floats_alloc(
-        &term, context, graph->n_edges, "gradients of edge weights"));
-    dot.a_index = graph->src;
-    dot.b_index = graph->dst;
-    dot.out = term;
-    ETX_CHECK(context->ops->row_dot(context->stream, &dot));
-    ETX_CHECK(etx_add_values(context, d_weight, term, graph->n_edges));
-    ETX_CHECK(context->ops->scale(context->stream, &step));
-done:
-    return status;
-}
-
 /* From the gradient of four-vectors k + 1 to that of four-vectors k by their
  * steps, and to d_weight [n_edges]. */
 static etx_status vectors_backward(
@@ -382,13 +350,17 @@ static etx_status vectors_backward(
     struct etx_context *context = run->context;
     const struct etx_graph *graph = run->input.graph;
     struct etx_sum *d_x = &run->d_latents[X];
+    const struct etx_scale_args step = {
+        .n = graph->n_edges, .factor = state_of(run)->step, .y = d_weight};
     float *moved = NULL; /* the gradient of k + 1 */
 
     ETX_CHECK(etx_halo_reduce(context, graph, d_x->data, ETX_LORENTZ_WIDTH));
     ETX_CHECK(
         etx_floats_alloc(&moved, context, d_x->n, "gradients of four-vectors"));
     ETX_CHECK(etx_copy_values(context, moved, d_x->data, d_x->n));
-    ETX_CHECK(weight_gradient(d_weight, run, moved, messages->scalars.x));
+    ETX_CHECK(etx_propagate_weights_backward(d_weight, 0, context, graph, moved,
+        messages->scalars.x, ETX_LORENTZ_WIDTH));
+    ETX_CHECK(context->ops->scale(context->stream, &step));
     ETX_CHECK(etx_propagate(d_x->data, 1, context, graph, messages->weight,
         moved, ETX_LORENTZ_WIDTH));
 done:
