@@ -54,9 +54,8 @@ static void read_options(struct options *o, int argc, char **argv)
             .text = &o->stage},
         {"repeats", "N", "timed runs (default 20)", .integer = &o->repeats,
             .low = 1, .high = MAX_REPEATS},
-        {"threads", "N", "threads, 0 = all cores (default)",
-            .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default), cuda or cuda:N", .text = &o->device},
+        PROGRAM_THREADS_OPTION(&o->n_threads),
+        PROGRAM_DEVICE_OPTION(&o->device),
         {"json", "FILE", "write the table as JSON", .text = &o->json},
         {"read", "FILE", "time reading a hits file instead", .text = &o->read},
     };

@@ -66,11 +66,9 @@ static void read_options(struct options *o, int argc, char **argv)
         {"cut", "C", "label: use edges with a score above C", .number = &o->cut,
             .low = 0.0, .high = 1.0},
         {"out", "FILE", "output file", .text = &o->out},
-        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
-            .text = &o->detector},
-        {"threads", "N", "threads, 0 = all cores (default)",
-            .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default), cuda or cuda:N", .text = &o->device},
+        PROGRAM_DETECTOR_OPTION(&o->detector),
+        PROGRAM_THREADS_OPTION(&o->n_threads),
+        PROGRAM_DEVICE_OPTION(&o->device),
     };
 
     program_parse(

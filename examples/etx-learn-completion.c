@@ -69,8 +69,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .number = &o->margin, .low = 0, .high = 1000},
         {"threads", "N", "threads that read events, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
-        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
-            .text = &o->detector},
+        PROGRAM_DETECTOR_OPTION(&o->detector),
     };
 
     o->max_distance = o->max_join = 25.0;

@@ -71,11 +71,9 @@ static void read_options(struct options *o, int argc, char **argv)
             .integer = &o->max_triplets, .low = 0, .high = 2147483647.0},
         {"out", "FILE", "hit_1,hit_2,hit_3,score of the seeds of one event",
             .text = &o->out},
-        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
-            .text = &o->detector},
-        {"threads", "N", "threads, 0 = all cores (default)",
-            .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default), cuda or cuda:N", .text = &o->device},
+        PROGRAM_DETECTOR_OPTION(&o->detector),
+        PROGRAM_THREADS_OPTION(&o->n_threads),
+        PROGRAM_DEVICE_OPTION(&o->device),
     };
 
     program_parse(

@@ -394,12 +394,8 @@ static int rank_open(struct rank *rank)
         rank->result = program_detector(&rank->detector, o->common.detector);
     if (rank->result == 0 && o->common.start != NULL)
         rank->result = program_model(&rank->start, o->common.start);
-    if (rank->result == 0 && rank->number == 0 && o->common.log != NULL) {
-        rank->log = fopen(o->common.log, "a");
-        if (rank->log == NULL)
-            rank->result =
-                program_error("%s: cannot be written", o->common.log);
-    }
+    if (rank->result == 0 && rank->number == 0)
+        rank->result = training_log_open(&rank->log, o->common.log);
     if (rank->result == 0 && read_events(rank) == 0)
         (void)make_trainer(rank);
     return rank->result;

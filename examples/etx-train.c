@@ -33,9 +33,8 @@ static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
         TRAINING_OPTIONS(&o->common),
-        {"threads", "N", "threads, 0 = all cores (default)",
-            .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default), cuda or cuda:N", .text = &o->device},
+        PROGRAM_THREADS_OPTION(&o->n_threads),
+        PROGRAM_DEVICE_OPTION(&o->device),
     };
 
     o->common.checkpoint_seconds = 60.0;
@@ -233,11 +232,8 @@ static int check_files(struct run *run)
     const struct training_options *o = &run->options.common;
     int result = training_check_output(o->out);
 
-    if (result == 0 && o->log != NULL) {
-        run->log = fopen(o->log, "a");
-        if (run->log == NULL)
-            result = program_error("%s: cannot be written", o->log);
-    }
+    if (result == 0)
+        result = training_log_open(&run->log, o->log);
     if (result == 0 && o->resume && access(run->checkpoint, R_OK) != 0)
         result =
             program_error("--resume: %s: %s", run->checkpoint, strerror(errno));

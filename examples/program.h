@@ -34,6 +34,22 @@ struct program_option {
     double low, high;
 };
 
+/* Rows of a table of options: of program_detector and of program_context. */
+#define PROGRAM_DETECTOR_OPTION(path)                                          \
+    {                                                                          \
+        "detector", "FILE", "detectors.csv (default: the TrackML detector)",   \
+            .text = (path)                                                     \
+    }
+#define PROGRAM_THREADS_OPTION(n)                                              \
+    {                                                                          \
+        "threads", "N", "threads, 0 = all cores (default)",                    \
+            .integer = (n), .low = 0, .high = 256                              \
+    }
+#define PROGRAM_DEVICE_OPTION(name)                                            \
+    {                                                                          \
+        "device", "NAME", "cpu (default), cuda or cuda:N", .text = (name)      \
+    }
+
 /* Read argv; prints help and exits 0 on --help, prints one line and exits 2
  * on wrong usage. Options that are not given keep their value. */
 void program_parse(int argc, char **argv, const char *summary,

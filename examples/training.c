@@ -273,6 +273,14 @@ void training_log_skipped(FILE *log, const etx_training_report *report)
     fflush(log);
 }
 
+int training_log_open(FILE **log, const char *path)
+{
+    *log = path == NULL ? NULL : fopen(path, "a");
+    return path != NULL && *log == NULL
+               ? program_error("%s: cannot be written", path)
+               : 0;
+}
+
 int training_log_close(FILE *log, const char *path)
 {
     int failed = 0;

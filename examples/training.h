@@ -40,8 +40,7 @@ struct training_options {
             "model file with the other stages, or to continue this one",       \
             .text = &(o)->start},                                              \
         {"resume", NULL, "resume from FILE.checkpoint", .flag = &(o)->resume}, \
-        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",  \
-            .text = &(o)->detector},                                           \
+        PROGRAM_DETECTOR_OPTION(&(o)->detector),                               \
         {"log", "FILE",                                                        \
             "append losses and validations, one JSON object per line",         \
             .text = &(o)->log},                                                \
@@ -118,6 +117,10 @@ void training_log_step(FILE *log, const etx_training_report *report,
 void training_log_validation(FILE *log, const etx_training_report *report);
 void training_log_rollback(FILE *log, const etx_training_report *report);
 void training_log_skipped(FILE *log, const etx_training_report *report);
+
+/* *log: the file at path, to append to; NULL without a path. Returns 0, or
+ * PROGRAM_FAILED after a line on stderr. */
+int training_log_open(FILE **log, const char *path);
 
 /* Close the log (NULL: none) of that path. Returns 0, or PROGRAM_FAILED after a
  * line on stderr when not all of it was written. */
