@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "data/tracks.h"
 #include "stage/stage.h"
-#include "stage/track_building/completion.h"
 #include "train/learn_table.h"
 
 #include <math.h>
@@ -74,7 +73,6 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
     etx_completion_options known;
     struct etx_arena *arena = NULL;
     struct etx_arena_mark mark;
-    struct etx_stage_clock clock;
     int32_t *label = NULL;
     etx_status status;
     fenv_t host;
@@ -86,13 +84,10 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
         read_options(&known, __func__, &model->completion_options, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
-    clock = etx_stage_begin(context, ETX_STAGE_COMPLETION);
     ETX_CHECK(etx_arena_alloc(
         &label, arena, tracks->n_hits, sizeof *label, "labels"));
     etx_tracks_to_labels(label, tracks);
-    ETX_CHECK(
-        etx_complete_labels(label, context, model->completion, &known, event));
-    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(etx_stage_complete(label, context, model, event, &known));
     ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
 done:
     if (arena != NULL)

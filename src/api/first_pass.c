@@ -8,7 +8,6 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "data/tracks.h"
-#include "stage/first_pass/first_pass.h"
 #include "stage/stage.h"
 #include "train/learn_table.h"
 
@@ -80,7 +79,6 @@ etx_status etx_find_long_tracks(etx_tracks **out, etx_context *context,
     etx_first_pass_options known;
     struct etx_arena *arena = NULL;
     struct etx_arena_mark mark;
-    struct etx_stage_clock clock;
     int32_t *label = NULL;
     int32_t n_tracks;
     etx_status status;
@@ -94,12 +92,10 @@ etx_status etx_find_long_tracks(etx_tracks **out, etx_context *context,
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     etx_stage_reset_timings(context);
-    clock = etx_stage_begin(context, ETX_STAGE_FIRST_PASS);
     ETX_CHECK(
         etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
-    ETX_CHECK(etx_first_pass_find(label, &n_tracks, context, model->first_pass,
-        model->completion, &known, event));
-    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(
+        etx_stage_find_long(label, &n_tracks, context, model, event, &known));
     ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));
 done:
     if (arena != NULL)

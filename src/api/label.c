@@ -82,29 +82,11 @@ done:
     return status;
 }
 
-static etx_status label(int32_t *labels, const struct etx_graph *graph,
-    struct etx_context *context, const struct etx_event *event,
-    const etx_label_options *options)
-{
-    etx_status status;
-    const float *position = event == NULL ? NULL : event->position;
-    const struct etx_graph *device_graph = NULL;
-    struct etx_graph *copy = NULL;
-
-    ETX_CHECK(etx_stage_graph_to_device(&device_graph, &copy, context, graph));
-    ETX_CHECK(
-        etx_build_tracks(labels, device_graph, context, position, options));
-done:
-    etx_graph_free(copy);
-    return status;
-}
-
 etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     etx_context *context, const etx_event *event,
     const etx_label_options *options)
 {
     etx_label_options known;
-    struct etx_stage_clock clock;
     etx_status status;
     fenv_t host;
 
@@ -112,9 +94,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
-    clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    ETX_CHECK(label(labels, graph, context, event, &known));
-    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(etx_stage_label(labels, context, graph, event, &known));
 done:
     return etx_call_end(&host, status);
 }
@@ -124,7 +104,6 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     const etx_label_options *options)
 {
     etx_label_options known;
-    struct etx_stage_clock clock;
     struct etx_arena *arena = NULL;
     struct etx_arena_mark mark;
     int32_t *labels = NULL;
@@ -135,11 +114,9 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
-    clock = etx_stage_begin(context, ETX_STAGE_LABEL);
     ETX_CHECK(etx_arena_alloc(
         &labels, arena, graph->n_nodes, sizeof *labels, "labels"));
-    ETX_CHECK(label(labels, graph, context, event, &known));
-    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(etx_stage_label(labels, context, graph, event, &known));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, labels, 1));
 done:
     if (arena != NULL)

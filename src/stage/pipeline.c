@@ -63,40 +63,51 @@ done:
     return status;
 }
 
-/* Add missing hits to tracks, where the layers of hits are known. */
-static etx_status complete_event(int32_t *label, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
+etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event,
+    const etx_completion_options *options)
 {
-    struct etx_stage_clock clock;
-    etx_status status = ETX_OK;
+    const struct etx_stage_clock clock =
+        etx_stage_begin(context, ETX_STAGE_COMPLETION);
+    etx_status status;
 
-    if (model->completion == NULL || event->layer_id == NULL)
-        return ETX_OK;
-    clock = etx_stage_begin(context, ETX_STAGE_COMPLETION);
-    ETX_CHECK(etx_complete_labels(
-        label, context, model->completion, &model->completion_options, event));
+    ETX_CHECK(
+        etx_complete_labels(label, context, model->completion, options, event));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
     return status;
 }
 
-/* label [n_hits]: the hits of the scored graph by the label method. */
-static etx_status label_event(int32_t *label, struct etx_context *context,
+/* Add missing hits to tracks, where the layers of hits are known. */
+static etx_status complete_event(int32_t *label, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    if (model->completion == NULL || event->layer_id == NULL)
+        return ETX_OK;
+    return etx_stage_complete(
+        label, context, model, event, &model->completion_options);
+}
+
+etx_status etx_stage_label(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event,
     const etx_label_options *options)
 {
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_LABEL);
+    const struct etx_graph *local = NULL;
+    struct etx_graph *copy = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_build_tracks(label, graph, context, event->position, options));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_build_tracks(label, local, context,
+        event == NULL ? NULL : event->position, options));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
+    etx_graph_free(copy);
     return status;
 }
 
-/* The same from the hits on, by the networks of the model. */
+/* label [n_hits], by the networks of the model. */
 static etx_status run_networks(int32_t *label, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
 {
@@ -106,7 +117,7 @@ static etx_status run_networks(int32_t *label, struct etx_context *context,
 
     ETX_CHECK(etx_stage_cache_positions(context, event));
     ETX_CHECK(score_event(&graph, context, model, event));
-    ETX_CHECK(label_event(label, context, graph, event, &model->label));
+    ETX_CHECK(etx_stage_label(label, context, graph, event, &model->label));
 done:
     etx_event_cache_clear(&context->event_cache);
     etx_graph_free(graph);
@@ -123,17 +134,29 @@ int32_t etx_stage_has_first_pass(
            event->n_hits >= model->first_pass_options.min_hits;
 }
 
-etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
+etx_status etx_stage_find_long(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
+    const struct etx_event *event, const etx_first_pass_options *options)
 {
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_FIRST_PASS);
     etx_status status;
 
     ETX_CHECK(etx_first_pass_find(label, n_tracks, context, model->first_pass,
-        model->completion, &model->first_pass_options, event));
+        model->completion, options, event));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
+done:
+    return status;
+}
+
+etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_stage_find_long(
+        label, n_tracks, context, model, event, &model->first_pass_options));
     ETX_CHECK(complete_event(label, context, model, event));
 done:
     return status;

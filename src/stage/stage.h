@@ -188,18 +188,32 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     const struct etx_graph *graph, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);
 
-/* ---------------------------------------------------------- all of them -- */
+/* ---------------------------------------------------------- all of them --
+ *
+ * pipeline.c; labels are [n_hits], on the host, and -1 without a track. */
 
-/* pipeline.c: whether the tracks of this event begin with a first pass; and its
- * labels [n_hits], completed: 0 .. *n_tracks - 1, or -1 for the hits left to
- * the networks. */
+/* Of a scored graph; event may be NULL where the method needs no positions. */
+etx_status etx_stage_label(int32_t *label, struct etx_context *context,
+    const struct etx_graph *graph, const struct etx_event *event,
+    const etx_label_options *options);
+/* Add the hits that tracks lack, by the completion of the model. */
+etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event,
+    const etx_completion_options *options);
+/* By the first pass of the model: 0 .. *n_tracks - 1. */
+etx_status etx_stage_find_long(int32_t *label, int32_t *n_tracks,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event, const etx_first_pass_options *options);
+
+/* Whether the tracks of this event begin with a first pass; and its
+ * labels, completed; -1 for the hits left to the networks. */
 int32_t etx_stage_has_first_pass(
     const struct etx_model *model, const struct etx_event *event);
 etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 
-/* pipeline.c: every stage of the model, then its labels. */
+/* Every stage of the model, then its labels. */
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
