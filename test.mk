@@ -147,11 +147,13 @@ check-fast: deps
 	@$(MAKE) --no-print-directory lib $(TESTS)
 	@test/check.sh $(BUILD) $(LIB) fast
 
-# Every suite of the device with every access checked; then each checker itself:
-# what is broken on purpose must fail. Minutes, so only some are a part of check.
+# All of the device without one: its suites, the same with every access checked,
+# with less and more shared memory, kernels as nvcc compiles them, what links with
+# NCCL; then each checker itself: what is broken on purpose must fail. An hour on
+# one processor, so only some are a part of check.
 check-device: deps
 	@$(MAKE) --no-print-directory $(SHIM_TESTS) $(SHIM_CHECKED)
-	@test/check.sh $(BUILD) $(LIB) checked
+	@test/check.sh $(BUILD) $(LIB) devices checked ptx nccl gpu-report
 	@$(MAKE) --no-print-directory check-mutations
 check-mutations: $(SHIM_CHECKED)
 	@test/cuda_shim/mutations.sh $(BUILD)/mutations \

@@ -222,9 +222,11 @@ static int precision(int32_t *out)
         *out = ETX_PRECISION_FLOAT16;
     else if (strcmp(wanted, "bfloat16") == 0)
         *out = ETX_PRECISION_BFLOAT16;
+    else if (strcmp(wanted, "tf32") == 0)
+        *out = ETX_PRECISION_TF32;
     else
         return program_usage(
-            "ETX_PRECISION=%s: not float32, float16 or bfloat16", wanted);
+            "ETX_PRECISION=%s: not float32, float16, bfloat16 or tf32", wanted);
     return 0;
 }
 

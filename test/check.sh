@@ -4,7 +4,7 @@
 # BUILD and LIB are the folders of the programs and of the library. An item is a
 # section below (programs), a suite (suite:graph), a suite on the CPU emulation of
 # CUDA (device:checkop_mlp), there with every access checked (checked:cuda_half,
-# with 48 KiB of shared memory checked:cuda_half@48), failing calls
+# with 48 KiB of shared memory in place of 99 checked:cuda_half@48), failing calls
 # (faults:faults_memory), or one of the lists: sections, suites, devices, checked,
 # faults, fast, quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
@@ -128,8 +128,9 @@ expand()
             ;;
         checked)
             "$build/test/cuda-shim-checked" --list | sed 's/^/checked:/'
-            expand checked:cuda_half@48 checked:cuda_half@227 \
-                checked:cuda@48 checked:cuda@227
+            for suite in cuda cuda_half cuda_labels cuda_shim_views; do
+                expand "checked:$suite@48" "checked:$suite@227"
+            done
             ;;
         devices)
             if [ -x "$build/test/cuda-shim-tests" ]; then
@@ -203,7 +204,7 @@ shift 2
 [ $# -gt 0 ] || set -- sections faults devices suites
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-expand "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 \
+expand "$@" | awk '!seen[$0]++' | xargs -P "${JOBS:-$(nproc)}" -n 1 \
     "$0" --run "$build" "$lib" "$out"
 skipped "$out"/*
 failed=$(grep -l FAILED "$out"/*.status | sed 's|.*/||; s|\.status$||' || true)

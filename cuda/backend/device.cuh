@@ -26,6 +26,8 @@ struct etx_cuda_plan {
     int64_t m, n, k;
     int32_t is_transposed; /* bit 0: a, bit 1: b */
     int32_t is_half;       /* float16 times float16 */
+    int32_t c_is_half;     /* as float16 */
+    int32_t is_tf32;       /* float32 rounded to TF32 */
     int32_t alignment;     /* bytes, the smallest of the pointers */
     int32_t is_used;
     cublasLtMatmulAlgo_t algorithm;

@@ -84,8 +84,9 @@ static etx_status describe(
     const int32_t a_is_transposed = plan->is_transposed & 1;
     const int32_t b_is_transposed = plan->is_transposed >> 1;
 
-    ETX_BLAS(cublasLtMatmulDescCreate(
-        &out->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    ETX_BLAS(cublasLtMatmulDescCreate(&out->operation,
+        plan->is_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+        CUDA_R_32F));
     ETX_TRY(set_operation(
         out, CUBLASLT_MATMUL_DESC_TRANSA, transposition(b_is_transposed)));
     ETX_TRY(set_operation(
@@ -96,7 +97,8 @@ static etx_status describe(
     ETX_TRY(
         describe_matrix(&out->second, type, a_is_transposed ? plan->k : plan->m,
             a_is_transposed ? plan->m : plan->k));
-    return describe_matrix(&out->result, CUDA_R_32F, plan->m, plan->n);
+    return describe_matrix(&out->result,
+        plan->c_is_half ? CUDA_R_16F : CUDA_R_32F, plan->m, plan->n);
 }
 
 /* The largest power of two up to 256 that divides all addresses. */
@@ -169,7 +171,9 @@ static int32_t is_for(
     return plan->is_used && plan->m == wanted->m && plan->n == wanted->n &&
            plan->k == wanted->k && plan->alignment == wanted->alignment &&
            plan->is_transposed == wanted->is_transposed &&
-           plan->is_half == wanted->is_half;
+           plan->is_half == wanted->is_half &&
+           plan->c_is_half == wanted->c_is_half &&
+           plan->is_tf32 == wanted->is_tf32;
 }
 
 /* The least number from n on with three significant bits: an algorithm for so
@@ -184,8 +188,8 @@ static int64_t round_rows(int64_t n)
 }
 
 /* The sizes that a product of this one's is planned with. */
-static struct etx_cuda_plan sizes_of(
-    const struct etx_cuda_gemm *gemm, int32_t is_rounded)
+static struct etx_cuda_plan sizes_of(const struct etx_cuda_gemm *gemm,
+    const struct etx_stream *stream, int32_t is_rounded)
 {
     struct etx_cuda_plan out = {};
 
@@ -195,6 +199,8 @@ static struct etx_cuda_plan sizes_of(
     out.k = is_rounded && gemm->a_is_transposed ? round_rows(gemm->k) : gemm->k;
     out.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
     out.is_half = gemm->is_half;
+    out.c_is_half = gemm->c_is_half;
+    out.is_tf32 = stream->is_tf32 && !gemm->is_half;
     out.alignment = alignment_of(gemm);
     return out;
 }
@@ -234,12 +240,12 @@ etx_status etx_cuda_gemm(
     struct etx_stream *stream, const struct etx_cuda_gemm *gemm)
 {
     struct etx_cuda *cuda = etx_cuda_of(stream);
-    const struct etx_cuda_plan exact = sizes_of(gemm, 0);
+    const struct etx_cuda_plan exact = sizes_of(gemm, stream, 0);
     const struct etx_cuda_plan *plan = NULL;
     struct product product;
 
     ETX_TRY(describe(&product, &exact));
-    ETX_TRY(find_plan(&plan, cuda, sizes_of(gemm, 1)));
+    ETX_TRY(find_plan(&plan, cuda, sizes_of(gemm, stream, 1)));
     cublasStatus_t status = multiply(cuda, &product, gemm, plan);
 
     if (status == CUBLAS_STATUS_NOT_SUPPORTED ||

@@ -11,13 +11,15 @@ struct etx_cuda_gemm {
     int64_t m, n, k;
     const void *a; /* [m, k], or [k, m] when a_is_transposed */
     const void *b; /* [k, n], or [n, k] when b_is_transposed */
-    float *c;      /* [m, n] */
+    void *c;       /* [m, n] */
     int32_t a_is_transposed, b_is_transposed;
-    int32_t add;     /* 1: c += */
-    int32_t is_half; /* 1: a and b are float16, else float32 */
+    int32_t add;       /* 1: c += */
+    int32_t is_half;   /* 1: a and b are float16, else float32 */
+    int32_t c_is_half; /* 1: so is c, rounded from the sums; needs is_half */
 };
 
-/* Sums in float32, no TF32; the same bits for the same sizes. */
+/* Sums in float32; operands in float32 are rounded to TF32 on a stream that
+ * is_tf32 only. The same bits for the same sizes. */
 etx_status etx_cuda_gemm(
     struct etx_stream *stream, const struct etx_cuda_gemm *gemm);
 

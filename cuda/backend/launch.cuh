@@ -55,15 +55,16 @@ template <typename T> __device__ static inline T etx_warp_sum(T value)
     return value;
 }
 
-/* kernel on n_blocks blocks. */
+/* kernel on n_blocks blocks with dynamic shared memory. */
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
-    void (*kernel)(Parameters...), Arguments... arguments)
+    size_t shared_bytes, void (*kernel)(Parameters...), Arguments... arguments)
 {
     cudaLaunchConfig_t config = {};
 
     config.gridDim = dim3((unsigned)n_blocks);
     config.blockDim = dim3(ETX_CUDA_BLOCK);
+    config.dynamicSmemBytes = shared_bytes;
     config.stream = etx_cuda_of(stream)->stream;
     return etx_cuda_check(cudaLaunchKernelEx(&config, kernel,
                               static_cast<Parameters>(arguments)...),
@@ -72,7 +73,7 @@ etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
 
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
-    void (*kernel)(Parameters...), Arguments... arguments)
+    size_t shared_bytes, void (*kernel)(Parameters...), Arguments... arguments)
 {
     const int64_t wanted = (n_threads + ETX_CUDA_BLOCK - 1) / ETX_CUDA_BLOCK;
     const int64_t n_blocks =
@@ -80,7 +81,8 @@ etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
 
     if (n_threads <= 0)
         return ETX_OK;
-    return etx_launch_blocks(stream, n_blocks, kernel, arguments...);
+    return etx_launch_blocks(
+        stream, n_blocks, shared_bytes, kernel, arguments...);
 }
 
 /* kernel over n items, one per thread. */
@@ -88,7 +90,7 @@ template <typename... Parameters, typename... Arguments>
 etx_status etx_launch(struct etx_stream *stream, int64_t n,
     void (*kernel)(Parameters...), Arguments... arguments)
 {
-    return etx_launch_threads(stream, n, kernel, arguments...);
+    return etx_launch_threads(stream, n, 0, kernel, arguments...);
 }
 
 /* kernel over n items, one per warp. */
@@ -96,7 +98,8 @@ template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_warps(struct etx_stream *stream, int64_t n,
     void (*kernel)(Parameters...), Arguments... arguments)
 {
-    return etx_launch_threads(stream, n * ETX_CUDA_WARP, kernel, arguments...);
+    return etx_launch_threads(
+        stream, n * ETX_CUDA_WARP, 0, kernel, arguments...);
 }
 
 #endif

@@ -446,7 +446,7 @@ static etx_status finish_strong(struct etx_stream *stream,
         return ETX_OK;
     ETX_CUDA(cudaMemsetAsync(arrays->best_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
-    return etx_launch_blocks(stream, 1, score_block_kernel, arrays->best_out,
+    return etx_launch_blocks(stream, 1, 0, score_block_kernel, arrays->best_out,
         arrays->best_in, work, list, cut);
 }
 
@@ -524,7 +524,7 @@ static etx_status link_by_kink(struct etx_stream *stream,
     }
     if (waiting.n == 0)
         return ETX_OK;
-    return etx_launch_blocks(stream, 1, kink_block_kernel, arrays->claim,
+    return etx_launch_blocks(stream, 1, 0, kink_block_kernel, arrays->claim,
         arrays->state, work, list, waiting);
 }
 

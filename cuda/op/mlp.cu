@@ -2,18 +2,36 @@
  *
  * A block is gathered and concatenated, then every layer is a product and one
  * kernel for all that follows it: bias, added rows, norm, activation and, at
- * the end, the residual. Blocks bound the scratch; batch norm needs all rows.
+ * the end, the residual. Blocks bound the scratch, and what a layer writes is
+ * still in the cache when the next one reads it; batch norm needs all rows.
+ * On a stream that is_half what lies between layers is float16.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/mlp.cuh"
 
 #include "cuda/backend/gemm.h"
+#include "cuda/backend/mma.cuh"
 #include "cuda/op/layers.h"
 #include "cuda/op/operators.h"
 #include "cuda/op/product.h"
 #include "cuda/op/row_math.cuh"
 
-#define BLOCK_BYTES ((int64_t)256 << 20) /* of both arrays of a block */
+/* Of both arrays of a block: the level 2 cache of an H100 has 50 MB. */
+#define BLOCK_BYTES ((int64_t)32 << 20)
+#define WARPS       (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
+/* The widest row of which shared memory has one for each warp, without
+ * opt-in. */
+#define MAX_ROW ((48 << 10) / (WARPS * (int32_t)sizeof(float)))
+
+__device__ static float value_of(float x)
+{
+    return x;
+}
+
+__device__ static float value_of(uint16_t x)
+{
+    return etx_unhalf(x);
+}
 
 __device__ static void write_input(float *x, float value)
 {
@@ -68,26 +86,34 @@ __device__ static float with_terms(
     return sum;
 }
 
-__global__ static void add_kernel(
-    float *y, struct terms terms, int64_t n_rows, int32_t width)
+/* The terms and the activation of a layer without norm, then the end of the
+ * perceptron: thread by thread an element of y [n_rows, width], which may be
+ * the end. */
+template <typename T>
+__global__ static void elements_kernel(struct etx_cuda_end end, const T *y,
+    struct terms terms, int32_t activation, int64_t n_rows, int32_t width)
 {
     for (int64_t t = etx_first_item(); t < n_rows * width; t += etx_item_step())
-        y[t] = with_terms(terms, y[t], t / width, (int32_t)(t % width), width);
+        etx_write_end(end, t,
+            etx_activate(
+                activation, with_terms(terms, value_of(y[t]), t / width,
+                                (int32_t)(t % width), width)));
 }
 
-/* The terms, norm and activation of a layer, then the end of the perceptron:
- * one warp per row of y [n_rows, n_out]. end.out may be y. */
-__global__ static void finish_kernel(struct etx_cuda_end end, float *y,
+/* The same, and the norm, one warp per row. A row is read and written once: it
+ * is kept in shared memory, where each lane has its own columns. */
+template <typename T>
+__global__ static void rows_kernel(struct etx_cuda_end end, const T *y,
     struct terms terms, struct etx_layer layer, int64_t n_rows)
 {
     const int32_t width = layer.n_out;
+    float *const row = reinterpret_cast<float *>(etx_shared_memory()) +
+                       (int32_t)threadIdx.x / ETX_CUDA_WARP * width;
 
     for (int64_t i = etx_first_warp_item(); i < n_rows;
          i += etx_warp_item_step()) {
-        float *row = y + i * width;
-
         for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP)
-            row[k] = with_terms(terms, row[k], i, k, width);
+            row[k] = with_terms(terms, value_of(y[i * width + k]), i, k, width);
         if (!layer.norm_last && layer.norm != ETX_NORM_NONE)
             etx_normalise_row(row, row, width, layer.norm, layer.eps,
                 layer.gain, layer.shift);
@@ -111,9 +137,10 @@ int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args)
     return width;
 }
 
-int64_t etx_cuda_mlp_block(const struct etx_mlp_args *args, int64_t row_bytes)
+int64_t etx_cuda_mlp_block(
+    const struct etx_mlp_args *args, int64_t bytes, int64_t row_bytes)
 {
-    const int64_t rows = BLOCK_BYTES / row_bytes;
+    const int64_t rows = bytes / row_bytes;
 
     for (int32_t l = 0; l < args->n_layers; l++)
         if (args->layer[l].norm == ETX_NORM_BATCH)
@@ -177,19 +204,30 @@ static struct terms terms_of(
         etx_cuda_rows_from(args->added, l == 0 ? args->n_added : 0, first)};
 }
 
+static struct etx_cuda_end end_at(float *y)
+{
+    return {NULL, NULL, y, NULL};
+}
+
+static struct etx_cuda_end end_at(uint16_t *y)
+{
+    return {NULL, NULL, NULL, y};
+}
+
 static etx_status add_terms(struct etx_stream *stream, float *y,
     const struct terms &terms, int64_t n_rows, int32_t width)
 {
     if (terms.has_product && terms.bias == NULL && terms.added.n == 0)
         return ETX_OK;
-    return etx_launch(
-        stream, n_rows * width, add_kernel, y, terms, n_rows, width);
+    return etx_launch(stream, n_rows * width, elements_kernel<float>, end_at(y),
+        y, terms, ETX_ACTIVATION_NONE, n_rows, width);
 }
 
-/* y [n_rows, n_out] = the product of layer l with x [n_rows, n_in], if it has
- * one. */
-static etx_status multiply(struct etx_stream *stream, float *y, const float *x,
-    const struct etx_layer *layer, int64_t n_rows)
+/* y [n_rows, n_out] = x [n_rows, n_in] times the weights of a layer, if it has
+ * a product. */
+template <typename T>
+static etx_status multiply(struct etx_stream *stream, T *y, const T *x,
+    const T *weight, const struct etx_layer *layer, int64_t n_rows)
 {
     struct etx_cuda_gemm gemm = {};
 
@@ -197,9 +235,10 @@ static etx_status multiply(struct etx_stream *stream, float *y, const float *x,
     gemm.n = layer->n_out;
     gemm.k = layer->n_in;
     gemm.a = x;
-    gemm.b = layer->weight;
+    gemm.b = weight;
     gemm.b_is_transposed = 1;
     gemm.c = y;
+    gemm.is_half = gemm.c_is_half = sizeof(T) == sizeof(uint16_t);
     return layer->n_in > 0 ? etx_cuda_product(stream, &gemm) : ETX_OK;
 }
 
@@ -209,12 +248,13 @@ etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
 {
     const struct etx_layer *layer = &args->layer[l];
 
-    ETX_TRY(multiply(stream, y, x, layer, n_rows));
+    ETX_TRY(multiply(stream, y, x, layer->weight, layer, n_rows));
     return add_terms(stream, y, terms_of(args, l, first), n_rows, layer->n_out);
 }
 
-/* Batch norm is of columns: the operators of norm and activation. */
-static etx_status finish_by_columns(struct etx_stream *stream, float *y,
+/* The norm of a layer as an operator: of columns, or of rows too wide for
+ * rows_kernel. */
+static etx_status finish_by_operators(struct etx_stream *stream, float *y,
     const struct etx_layer *layer, int64_t n_rows)
 {
     const struct etx_norm_args norm = {n_rows, layer->n_out, layer->norm,
@@ -228,71 +268,41 @@ static etx_status finish_by_columns(struct etx_stream *stream, float *y,
     return layer->norm_last ? etx_cuda_norm(stream, &norm) : ETX_OK;
 }
 
+static int32_t has_operators(const struct etx_layer *layer)
+{
+    return layer->norm == ETX_NORM_BATCH ||
+           (layer->norm != ETX_NORM_NONE && layer->n_out > MAX_ROW);
+}
+
 /* All that follows the product y of layer l. */
+template <typename T>
 static etx_status finish(struct etx_stream *stream,
-    const struct etx_cuda_end *end, float *y, const struct etx_mlp_args *args,
+    const struct etx_cuda_end *end, T *y, const struct etx_mlp_args *args,
     int32_t l, int64_t first, int64_t n_rows)
 {
-    struct etx_layer layer = args->layer[l];
+    const struct etx_layer *layer = &args->layer[l];
+    const int32_t width = layer->n_out;
     struct terms terms = terms_of(args, l, first);
+    int32_t activation = layer->activation;
 
-    if (layer.norm == ETX_NORM_BATCH) {
-        ETX_TRY(add_terms(stream, y, terms, n_rows, layer.n_out));
-        ETX_TRY(finish_by_columns(stream, y, &layer, n_rows));
-        terms = {1, NULL, {}};
-        layer.norm = ETX_NORM_NONE;
-        layer.activation = ETX_ACTIVATION_NONE;
-    }
-    return etx_launch_warps(
-        stream, n_rows, finish_kernel, *end, y, terms, layer, n_rows);
+    if (!has_operators(layer) &&
+        (layer->norm != ETX_NORM_NONE ||
+            (width >= ETX_CUDA_WARP && width <= MAX_ROW)))
+        return etx_launch_threads(stream, n_rows * ETX_CUDA_WARP,
+            WARPS * (size_t)width * sizeof(float), rows_kernel<T>, *end, y,
+            terms, *layer, n_rows);
+    if constexpr (sizeof(T) == sizeof(float))
+        if (has_operators(layer)) {
+            ETX_TRY(add_terms(stream, y, terms, n_rows, width));
+            ETX_TRY(finish_by_operators(stream, y, layer, n_rows));
+            terms = {1, NULL, {}};
+            activation = ETX_ACTIVATION_NONE;
+        }
+    return etx_launch(stream, n_rows * width, elements_kernel<T>, *end, y,
+        terms, activation, n_rows, width);
 }
 
-/* One block; x and y [n_rows, widest] are scratch. */
-static etx_status run_block(struct etx_stream *stream,
-    const struct etx_mlp_args *args, float *x, float *y, int64_t first,
-    int64_t n_rows)
-{
-    const int32_t last = args->n_layers - 1;
-
-    ETX_TRY(etx_cuda_mlp_concat(stream, x, args, first, n_rows));
-    for (int32_t l = 0; l <= last; l++) {
-        struct etx_cuda_end end = {};
-        float *const other = x;
-
-        end.out = y;
-        if (l == last)
-            end = etx_cuda_mlp_end(args, first);
-        ETX_TRY(multiply(stream, y, x, &args->layer[l], n_rows));
-        ETX_TRY(finish(stream, &end, y, args, l, first, n_rows));
-        x = y;
-        y = other;
-    }
-    return ETX_OK;
-}
-
-static etx_status run_single(
-    struct etx_stream *stream, const struct etx_mlp_args *args)
-{
-    struct etx_cuda_scratch scratch(stream);
-    const int64_t width = etx_cuda_mlp_widest(args);
-    const int64_t block =
-        etx_cuda_mlp_block(args, 2 * width * (int64_t)sizeof(float));
-    float *x = NULL;
-    float *y = NULL;
-
-    ETX_TRY(scratch.alloc(&x, block * width, "input of an mlp layer"));
-    ETX_TRY(scratch.alloc(&y, block * width, "output of an mlp layer"));
-    for (int64_t first = 0; first < args->n_rows; first += block) {
-        const int64_t left = args->n_rows - first;
-
-        ETX_TRY(etx_check_cancelled(stream));
-        ETX_TRY(
-            run_block(stream, args, x, y, first, left < block ? left : block));
-    }
-    return ETX_OK;
-}
-
-/* ------------------------------------------------------------- float16 -- */
+/* ---------------------------------------------------- weights, by type -- */
 
 __global__ static void round_kernel(uint16_t *y, const float *x, int64_t n)
 {
@@ -300,16 +310,9 @@ __global__ static void round_kernel(uint16_t *y, const float *x, int64_t n)
         y[i] = etx_half(x[i]);
 }
 
-/* What a block of layers with float16 operands lies in. */
-struct half_block {
-    uint16_t *weight[ETX_MAX_LAYERS]; /* [n_out, n_in] */
-    uint16_t *x;                      /* [n_rows, widest] input of a layer */
-    float *y;                         /* [n_rows, widest] its sums */
-};
-
 /* *out = the weights of a layer as float16: cached, or in scratch. */
-static etx_status round_weights(
-    uint16_t **out, struct etx_stream *stream, const struct etx_layer *layer)
+static etx_status weights_of(const uint16_t **out, struct etx_stream *stream,
+    const struct etx_layer *layer)
 {
     const int64_t n = (int64_t)layer->n_out * layer->n_in;
     const struct etx_weight_key key = {
@@ -321,70 +324,73 @@ static etx_status round_weights(
     *out = static_cast<uint16_t *>(half.value);
     if (half.is_ready)
         return ETX_OK;
-    ETX_TRY(etx_launch(stream, n, round_kernel, *out, layer->weight, n));
+    ETX_TRY(etx_launch(stream, n, round_kernel,
+        static_cast<uint16_t *>(half.value), layer->weight, n));
     etx_weights_close(stream->weight_cache, &half);
     return ETX_OK;
 }
 
-static etx_status open_half_block(struct half_block *out,
-    struct etx_stream *stream, const struct etx_mlp_args *args,
-    struct etx_cuda_scratch *scratch, int64_t n_values)
+static etx_status weights_of(
+    const float **out, struct etx_stream *stream, const struct etx_layer *layer)
 {
-    ETX_TRY(scratch->alloc(&out->x, n_values, "input of an mlp layer"));
-    ETX_TRY(scratch->alloc(&out->y, n_values, "output of an mlp layer"));
-    for (int32_t l = 0; l < args->n_layers; l++)
-        ETX_TRY(round_weights(&out->weight[l], stream, &args->layer[l]));
+    (void)stream;
+    *out = layer->weight;
     return ETX_OK;
 }
 
-static etx_status run_half_block(struct etx_stream *stream,
-    const struct etx_mlp_args *args, const struct half_block *block,
-    int64_t first, int64_t n_rows)
+/* -------------------------------------------------------------- blocks -- */
+
+/* What the layers of a block lie in. */
+template <typename T> struct block {
+    const T *weight[ETX_MAX_LAYERS]; /* [n_out, n_in] */
+    T *x, *y; /* [n_rows, widest] in and out of a layer */
+};
+
+template <typename T>
+static etx_status run_block(struct etx_stream *stream,
+    const struct etx_mlp_args *args, struct block<T> block, int64_t first,
+    int64_t n_rows)
 {
     const int32_t last = args->n_layers - 1;
     const int32_t n_in = args->layer[0].n_in;
 
-    ETX_TRY(etx_launch(stream, n_rows * n_in, concat_kernel<uint16_t>, block->x,
+    ETX_TRY(etx_launch(stream, n_rows * n_in, concat_kernel<T>, block.x,
         etx_cuda_rows_from(args->part, args->n_parts, first), n_rows, n_in));
     for (int32_t l = 0; l <= last; l++) {
-        const struct etx_layer *layer = &args->layer[l];
-        struct etx_cuda_gemm gemm = {};
-        struct etx_cuda_end end = {};
+        const struct etx_cuda_end end =
+            l < last ? end_at(block.y) : etx_cuda_mlp_end(args, first);
+        T *const other = block.x;
 
-        gemm.m = n_rows;
-        gemm.n = layer->n_out;
-        gemm.k = layer->n_in;
-        gemm.a = block->x;
-        gemm.b = block->weight[l];
-        gemm.b_is_transposed = 1;
-        gemm.c = block->y;
-        gemm.is_half = 1;
-        end.half_out = block->x;
-        if (l == last)
-            end = etx_cuda_mlp_end(args, first);
-        if (layer->n_in > 0)
-            ETX_TRY(etx_cuda_gemm(stream, &gemm));
-        ETX_TRY(finish(stream, &end, block->y, args, l, first, n_rows));
+        ETX_TRY(multiply<T>(stream, block.y, block.x, block.weight[l],
+            &args->layer[l], n_rows));
+        ETX_TRY(finish(stream, &end, block.y, args, l, first, n_rows));
+        block.x = block.y;
+        block.y = other;
     }
     return ETX_OK;
 }
 
-static etx_status run_half(
+template <typename T>
+static etx_status run_blocks(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
     const int64_t width = etx_cuda_mlp_widest(args);
-    const int64_t block = etx_cuda_mlp_block(
-        args, width * (int64_t)(sizeof(float) + sizeof(uint16_t)));
-    struct half_block memory = {};
+    const int64_t n_block =
+        etx_cuda_mlp_block(args, BLOCK_BYTES, 2 * width * (int64_t)sizeof(T));
+    struct block<T> block = {
+    };
 
-    ETX_TRY(open_half_block(&memory, stream, args, &scratch, block * width));
-    for (int64_t first = 0; first < args->n_rows; first += block) {
+    ETX_TRY(scratch.alloc(&block.x, n_block * width, "input of an mlp layer"));
+    ETX_TRY(scratch.alloc(&block.y, n_block * width, "output of an mlp layer"));
+    for (int32_t l = 0; l < args->n_layers; l++)
+        ETX_TRY(weights_of(&block.weight[l], stream, &args->layer[l]));
+    for (int64_t first = 0; first < args->n_rows; first += n_block) {
         const int64_t left = args->n_rows - first;
 
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_TRY(run_half_block(
-            stream, args, &memory, first, left < block ? left : block));
+        ETX_TRY(run_block(
+            stream, args, block, first, left < n_block ? left : n_block));
     }
     return ETX_OK;
 }
@@ -392,12 +398,16 @@ static etx_status run_half(
 static etx_status run(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
+    int32_t is_half = stream->is_half;
+
     stream->flop += etx_mlp_flop(args);
-    if (!stream->is_half)
-        return run_single(stream, args);
-    if (etx_cuda_mlp_can_fuse(etx_cuda_of(stream), args))
+    if (is_half && etx_cuda_mlp_can_fuse(etx_cuda_of(stream), args))
         return etx_cuda_mlp_fused(stream, args);
-    return run_half(stream, args);
+    /* Operators of norms take float32. */
+    for (int32_t l = 0; l < args->n_layers; l++)
+        is_half &= !has_operators(&args->layer[l]);
+    return is_half ? run_blocks<uint16_t>(stream, args)
+                   : run_blocks<float>(stream, args);
 }
 
 etx_status etx_cuda_mlp(

@@ -60,8 +60,9 @@ struct etx_cuda_rows etx_cuda_rows_from(
 /* The widest of the input and the layers. */
 int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args);
 
-/* Rows of a block that takes row_bytes of scratch a row. */
-int64_t etx_cuda_mlp_block(const struct etx_mlp_args *args, int64_t row_bytes);
+/* Rows of a block of so many bytes, each of row_bytes of scratch. */
+int64_t etx_cuda_mlp_block(
+    const struct etx_mlp_args *args, int64_t bytes, int64_t row_bytes);
 
 /* x [n_rows, layer[0].n_in] = the parts of rows from first on, side by side. */
 etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,

@@ -10,6 +10,9 @@
 #include "cuda/op/mlp.cuh"
 #include "cuda/op/operators.h"
 
+/* Of all arrays of a block, which keep every layer: no cache would do. */
+#define BLOCK_BYTES ((int64_t)256 << 20)
+
 /* Of a block of rows: x of layer l [n_rows, n_in], its linear and what stands
  * between norm and activation [n_rows, n_out], and two gradients as wide as
  * the widest. */
@@ -208,7 +211,7 @@ etx_status etx_cuda_mlp_backward(
     struct etx_cuda_scratch scratch(stream);
     const struct etx_mlp_args *forward = args->forward;
     const int64_t block = etx_cuda_mlp_block(
-        forward, floats_a_row(forward) * (int64_t)sizeof(float));
+        forward, BLOCK_BYTES, floats_a_row(forward) * (int64_t)sizeof(float));
     struct saved saved = {};
 
     stream->flop += 3.0 * etx_mlp_flop(forward);

@@ -657,23 +657,16 @@ template <int TILES>
 static etx_status launch(struct etx_stream *stream, const struct fused *net)
 {
     const struct etx_cuda *cuda = etx_cuda_of(stream);
-    const size_t bytes = shared_bytes(net);
     const int64_t n_tiles = (net->n_rows + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t wanted = (n_tiles + WARPS - 1) / WARPS;
     const int64_t max = (int64_t)cuda->n_multiprocessors * blocks_of(TILES);
-    cudaLaunchConfig_t config = {};
 
     /* A bound of the kernel, not of this launch: another context may set it
      * at the same time, hence always the same. */
     ETX_CUDA(cudaFuncSetAttribute(mlp_fused_kernel<TILES>,
         cudaFuncAttributeMaxDynamicSharedMemorySize, cuda->shared_bytes));
-    config.gridDim = dim3((unsigned)(wanted < max ? wanted : max));
-    config.blockDim = dim3(ETX_CUDA_BLOCK);
-    config.dynamicSmemBytes = bytes;
-    config.stream = cuda->stream;
-    return etx_cuda_check(
-        cudaLaunchKernelEx(&config, mlp_fused_kernel<TILES>, *net),
-        "start of a kernel");
+    return etx_launch_blocks(stream, wanted < max ? wanted : max,
+        shared_bytes(net), mlp_fused_kernel<TILES>, *net);
 }
 
 etx_status etx_cuda_mlp_fused(

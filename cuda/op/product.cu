@@ -27,7 +27,7 @@ etx_status etx_cuda_product(
     struct etx_cuda_scratch scratch(stream);
     struct etx_cuda_gemm rounded = *gemm;
 
-    if (!stream->is_half)
+    if (!stream->is_half || gemm->is_half)
         return etx_cuda_gemm(stream, gemm);
     rounded.is_half = 1;
     ETX_TRY(round_matrix(&rounded.a, stream, gemm->m * gemm->k, &scratch));

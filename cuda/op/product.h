@@ -6,8 +6,8 @@
 
 #include "cuda/backend/gemm.h"
 
-/* gemm of float32 a and b, which on a stream that is_half are rounded to
- * float16 first. */
+/* gemm, whose float32 a and b are rounded to float16 first on a stream that
+ * is_half. */
 etx_status etx_cuda_product(
     struct etx_stream *stream, const struct etx_cuda_gemm *gemm);
 

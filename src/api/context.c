@@ -41,11 +41,15 @@ static etx_status check_device_options(const etx_context_options *options)
             "context options: keep_graphs 1 needs a device, and device is %d "
             "(CPU)",
             (int)options->device);
-    if (options->precision == ETX_PRECISION_FLOAT16 && !backend->has_float16)
+    if ((options->precision == ETX_PRECISION_FLOAT16 ||
+            options->precision == ETX_PRECISION_TF32) &&
+        !backend->has_float16)
         return etx_fail(ETX_ERR_UNSUPPORTED,
-            "context options: precision %d (float16) needs a device, and "
-            "device is %d (CPU)",
-            ETX_PRECISION_FLOAT16, (int)options->device);
+            "context options: precision %d (%s) needs a device, and device is "
+            "%d (CPU)",
+            (int)options->precision,
+            options->precision == ETX_PRECISION_TF32 ? "TF32" : "float16",
+            (int)options->device);
     if (options->precision == ETX_PRECISION_BFLOAT16 && !backend->has_bfloat16)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "context options: precision %d (bfloat16) needs the CPU, and "
@@ -65,7 +69,7 @@ static etx_status check_options(const etx_context_options *options)
         {"cancel_interval", options->cancel_interval, 0, INT32_MAX},
         {"keep_graphs", options->keep_graphs, 0, 1},
         {"precision", options->precision, ETX_PRECISION_BEST,
-            ETX_PRECISION_BFLOAT16},
+            ETX_PRECISION_TF32},
     };
     etx_status status;
 

@@ -19,6 +19,9 @@ struct etx_stream {
     /* 1, on a device only: stored arrays and the operands of products in mlp
      * and mlp_backward may be float16; sums are float32. */
     int32_t is_half;
+    /* 1, on a device only: the operands of float32 products are rounded to
+     * TF32, which has the 11 bits of float16 and the range of float32. */
+    int32_t is_tf32;
     /* 1, on the CPU only, where etx_cpu_has_bfloat16() or with the reference:
      * mlp rounds the inputs and weights of its products to bfloat16; sums and
      * what is stored are float32. */

@@ -19,12 +19,13 @@
 #include "job.h"
 
 /* Scores differ by rounding alone; CPU and device round in another order, and
- * float16 keeps 11 bits of what goes from layer to layer. */
+ * float16 keeps 11 bits of what goes from layer to layer, TF32 of what goes
+ * into a product. */
 static const struct precision {
     int32_t precision;
     float max_difference; /* of a score */
-} precisions[] = {
-    {ETX_PRECISION_FLOAT32, 1e-3f}, {ETX_PRECISION_FLOAT16, 2e-2f}};
+} precisions[] = {{ETX_PRECISION_FLOAT32, 1e-3f},
+    {ETX_PRECISION_FLOAT16, 2e-2f}, {ETX_PRECISION_TF32, 1e-2f}};
 
 #define N_PRECISIONS ROWS(precisions)
 
@@ -249,14 +250,16 @@ ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
         count_same(on_cpu, on_cuda), etx_tracks_count(on_cpu) - 2 * n_border);
 }
 
-/* With float16, nearly the tracks of the CPU. */
-ETX_TEST(test_cuda_half_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
+/* With fewer bits, nearly the tracks of the CPU: float16 from the CPU's points,
+ * TF32 from points of its own. */
+ETX_TEST(test_cuda_near_tracks, .rows = 2 * N_EVENTS, .n_small = 2 * N_SMALL)
 {
     scoped_device_job both = {NULL};
     scoped_tracks *on_cpu = NULL;
     scoped_tracks *on_cuda = NULL;
 
-    if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
+    if (!start(&both, __func__, events[_i / 2],
+            _i % 2 == 0 ? ETX_PRECISION_BEST : ETX_PRECISION_TF32))
         return;
     find_tracks(&both, &on_cpu, &on_cuda);
     ck_assert_double_ge((double)count_same(on_cpu, on_cuda),

@@ -47,6 +47,9 @@ static const struct checkop_perceptron shapes[] = {
     /* too wide to fuse */
     {20, PARTS(12), LAYERS(200, 200, 8), HIDDEN(LAYER, SILU), .residual = 2,
         .n_added = 1},
+    /* rows wider than shared memory has for each warp, with and without norm */
+    {5, PARTS(8), LAYERS(1600, 9), HIDDEN(LAYER, SILU)},
+    {5, PARTS(8), LAYERS(1600, 9), .activation = ETX_ACTIVATION_RELU},
     /* what the fused kernel has no code for */
     {24, PARTS(20), LAYERS(24, 6), HIDDEN(BATCH, GELU),
         .last_norm = ETX_NORM_L2},
@@ -198,6 +201,32 @@ CHECKOP_TEST(test_cuda_half_mlp, .rows = N_SHAPES)
         assert_near(&got, &want, self.label);
         assert_same(&got, &again);
     }
+}
+
+/* With operands rounded to TF32, which are stored as float32: near, and not the
+ * bits of float32. */
+CHECKOP_TEST(test_cuda_tf32_mlp, .rows = N_SHAPES)
+{
+    if (!has_device(__func__))
+        return;
+    struct etx_stream *stream = check.device->stream;
+    struct checkop_case self;
+
+    checkop_mlp(&self, &shapes[_i]);
+    struct etx_mlp_args *args = self.args;
+    struct etx_mlp_args want = with_own_out(args, STORES_FLOATS);
+    struct etx_mlp_args exact = with_own_out(args, STORES_FLOATS);
+    struct etx_mlp_args got = with_own_out(args, STORES_FLOATS);
+
+    ck_assert_ok(etx_op_ref.mlp(&check.stream[0], &want));
+    ck_assert_ok(check.device->ops->mlp(stream, &exact));
+    stream->is_tf32 = 1;
+    ck_assert_ok(check.device->ops->mlp(stream, &got));
+    stream->is_tf32 = 0;
+    ck_assert_ok(etx_memory_synchronize(stream->memory));
+    assert_near(&got, &want, self.label);
+    ck_assert_mem_ne(
+        got.out, exact.out, (size_t)n_results(args) * sizeof *got.out);
 }
 
 /* The gradients that a case of mlp_backward writes, on the device with float16

@@ -19,6 +19,7 @@ struct shim_blas {
 };
 struct shim_operation {
     int32_t transposed[2]; /* a, b */
+    bool is_tf32;
 };
 struct shim_layout {
     int64_t rows, columns, leading;
@@ -101,9 +102,15 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out,
     cublasComputeType_t compute, cudaDataType_t scale)
 {
-    if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F)
+    if ((compute != CUBLAS_COMPUTE_32F &&
+            compute != CUBLAS_COMPUTE_32F_FAST_TF32) ||
+        scale != CUDA_R_32F)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return make(out);
+    const cublasStatus_t status = make(out);
+
+    if (status == CUBLAS_STATUS_SUCCESS)
+        (*out)->is_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+    return status;
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation)
@@ -180,7 +187,9 @@ static bool sizes_of(int64_t *m, int64_t *n, int64_t *k,
     *m = operation->transposed[0] ? a->columns : a->rows;
     *k = operation->transposed[0] ? a->rows : a->columns;
     *n = operation->transposed[1] ? b->rows : b->columns;
-    return a->type == b->type && d->type == CUDA_R_32F &&
+    return a->type == b->type &&
+           (d->type == CUDA_R_32F || a->type == CUDA_R_16F) &&
+           !(operation->is_tf32 && a->type == CUDA_R_16F) &&
            *k == (operation->transposed[1] ? b->columns : b->rows) &&
            d->rows == *m && d->columns == *n;
 }
@@ -204,7 +213,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
         shim_abort("sums whose order is open");
     *n_found = 0;
     n_heuristics++;
-    if ((refused & SHIM_ODD_PRODUCTS) != 0 && (k % 2 != 0 || m == 1) &&
+    const bool is_odd =
+        k % 2 != 0 || m == 1 || (d->type == CUDA_R_16F && m % 2 != 0);
+
+    if ((refused & SHIM_ODD_PRODUCTS) != 0 && is_odd &&
         (preference->reductions != CUBLASLT_REDUCTION_SCHEME_NONE ||
             preference->alignment != element))
         return answer(CUBLAS_STATUS_INVALID_VALUE) == CUBLAS_STATUS_SUCCESS
@@ -212,7 +224,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
                    : CUBLAS_STATUS_INVALID_VALUE;
     found->algo = {{(uint64_t)m, (uint64_t)n, (uint64_t)k,
         (uint64_t)operation->transposed[0], (uint64_t)operation->transposed[1],
-        preference->alignment, preference->workspace, (uint64_t)a->type}};
+        preference->alignment, preference->workspace, (uint64_t)a->type,
+        (uint64_t)d->type, operation->is_tf32}};
     *n_found = 1;
     return answer(CUBLAS_STATUS_INVALID_VALUE);
 }
@@ -224,10 +237,22 @@ static float element(const void *x, cudaDataType_t type, int64_t at)
                : static_cast<const float *>(x)[at];
 }
 
+/* To the 11 bits of TF32, ties away from zero. */
+static float to_tf32(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7f800000u) != 0x7f800000u)
+        bits = (bits + 0x1000u) & ~0x1fffu;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* op(x) [rows, columns], row by row. */
 static std::vector<float> rows_of(const void *x,
     const struct shim_layout *layout, int32_t is_transposed, int64_t rows,
-    int64_t columns)
+    int64_t columns, bool is_tf32)
 {
     std::vector<float> out((size_t)(rows * columns));
 
@@ -236,6 +261,8 @@ static std::vector<float> rows_of(const void *x,
             out[(size_t)(i * columns + j)] = element(x, layout->type,
                 is_transposed ? j + i * layout->leading
                               : i + j * layout->leading);
+    for (float &value : out)
+        value = is_tf32 ? to_tf32(value) : value;
     return out;
 }
 
@@ -253,13 +280,14 @@ static bool is_for_size(
 
 static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm,
     const struct shim_operation *operation, cudaDataType_t type,
-    uintptr_t addresses, size_t workspace_bytes)
+    cudaDataType_t result, uintptr_t addresses, size_t workspace_bytes)
 {
     const uint64_t *const expected = algorithm->data;
 
     if (expected[3] != (uint64_t)operation->transposed[0] ||
         expected[4] != (uint64_t)operation->transposed[1] ||
-        expected[7] != (uint64_t)type)
+        expected[7] != (uint64_t)type || expected[8] != (uint64_t)result ||
+        expected[9] != (uint64_t)operation->is_tf32)
         shim_abort("an algorithm for another product");
     if (addresses % expected[5] != 0 || workspace_bytes < expected[6])
         shim_abort("less alignment or workspace than was said");
@@ -272,21 +300,20 @@ struct product {
     const void *a, *b;
     struct shim_layout layout_a, layout_b, layout_c;
     int32_t transposed[2];
+    bool is_tf32;
     float by;
-    float *c;
+    void *c;
 };
 
 static void multiply(const struct product &p)
 {
     const std::vector<float> left =
-        rows_of(p.b, &p.layout_b, !p.transposed[1], p.n, p.k);
+        rows_of(p.b, &p.layout_b, !p.transposed[1], p.n, p.k, p.is_tf32);
     const std::vector<float> right =
-        rows_of(p.a, &p.layout_a, !p.transposed[0], p.k, p.m);
+        rows_of(p.a, &p.layout_a, !p.transposed[0], p.k, p.m, p.is_tf32);
     std::vector<float> sum((size_t)(CHAINS * p.m));
 
     for (int64_t j = 0; j < p.n; j++) {
-        float *const out = p.c + j * p.layout_c.leading;
-
         for (float &s : sum)
             s = 0.0f;
         for (int64_t t = 0; t < p.k; t++)
@@ -294,11 +321,17 @@ static void multiply(const struct product &p)
                 sum[(size_t)(t % CHAINS * p.m + i)] +=
                     left[(size_t)(j * p.k + t)] * right[(size_t)(t * p.m + i)];
         for (int64_t i = 0; i < p.m; i++) {
-            float total = p.by == 0.0f ? 0.0f : p.by * out[i];
+            const int64_t at = j * p.layout_c.leading + i;
+            float total =
+                p.by == 0.0f ? 0.0f : p.by * element(p.c, p.layout_c.type, at);
 
             for (int64_t c = 0; c < CHAINS; c++)
                 total += sum[(size_t)(c * p.m + i)];
-            out[i] = total;
+            if (p.layout_c.type == CUDA_R_16F)
+                static_cast<uint16_t *>(p.c)[at] =
+                    etx_float16_from_float(total);
+            else
+                static_cast<float *>(p.c)[at] = total;
         }
     }
 }
@@ -319,14 +352,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     const shim_turn turn;
     struct product p = {0, 0, 0, a, b, *layout_a, *layout_b, *layout_d,
         {operation->transposed[0], operation->transposed[1]},
-        *static_cast<const float *>(beta), static_cast<float *>(d)};
+        operation->is_tf32, *static_cast<const float *>(beta), d};
 
     if (!sizes_of(&p.m, &p.n, &p.k, operation, layout_a, layout_b, layout_d) ||
         *static_cast<const float *>(alpha) != 1.0f || c != d)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!is_for_size(algorithm, p.m, p.n, p.k))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    check_algorithm(algorithm, operation, layout_a->type,
+    check_algorithm(algorithm, operation, layout_a->type, layout_d->type,
         (uintptr_t)a | (uintptr_t)b | (uintptr_t)d, workspace_bytes);
     shim_check_reach(a, bytes_of(layout_a));
     shim_check_reach(b, bytes_of(layout_b));

@@ -19,7 +19,10 @@ enum cublasStatus_t {
 };
 
 enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
-enum cublasComputeType_t { CUBLAS_COMPUTE_32F = 68 };
+enum cublasComputeType_t {
+    CUBLAS_COMPUTE_32F = 68,
+    CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+};
 enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16F = 2 };
 
 enum cublasLtMatmulDescAttributes_t {
@@ -45,7 +48,7 @@ typedef struct shim_layout *cublasLtMatrixLayout_t;
 typedef struct shim_preference *cublasLtMatmulPreference_t;
 
 typedef struct {
-    uint64_t data[8]; /* what product and alignment it is for */
+    uint64_t data[10]; /* what product and alignment it is for */
 } cublasLtMatmulAlgo_t;
 
 typedef struct {

@@ -31,6 +31,7 @@ PRECISIONS = {
     "float32": _declarations.ETX_PRECISION_FLOAT32,
     "float16": _declarations.ETX_PRECISION_FLOAT16,
     "bfloat16": _declarations.ETX_PRECISION_BFLOAT16,
+    "tf32": _declarations.ETX_PRECISION_TF32,
 }
 MAX_THREADS = 256
 INTERRUPT_INTERVAL = 50  # ms between two looks for Ctrl-C, which take the lock
@@ -95,8 +96,8 @@ class Context(_handle.Handle):
         device is "cpu", "cuda" or, as with device_index 1, "cuda:1"; cpu_level
         the highest instruction set:
         "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
-        on the CPU and "float16" on a device, or one of these, or "bfloat16" on a
-        CPU with AVX512_BF16; memory_limit in
+        on the CPU and "float16" on a device, or one of these, or "tf32" on a
+        device or "bfloat16" on a CPU with AVX512_BF16; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
         a copy of its graphs on the device, for Graph.src_device and the like.
         cancel is polled often during a call, on its thread: a true result ends

@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-/* Scores may be computed in half the bits, by the context's option; logits for
+/* Scores may be computed with fewer bits, by the context's option; logits for
  * the validation of a training have the precision of the training. */
 static etx_status infer_logits(float *logits, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
@@ -81,11 +81,14 @@ static etx_status infer_logits(float *logits, struct etx_context *context,
     etx_status status;
 
     stream->is_half = context->backend->has_float16 &&
-                      context->options.precision != ETX_PRECISION_FLOAT32;
+                      (context->options.precision == ETX_PRECISION_BEST ||
+                          context->options.precision == ETX_PRECISION_FLOAT16);
+    stream->is_tf32 = context->options.precision == ETX_PRECISION_TF32;
     stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
     status = etx_stage_edge_logits(
         &out, context, network, node_features, graph, event);
     stream->is_half = 0;
+    stream->is_tf32 = 0;
     stream->is_bfloat16 = 0;
     return status;
 }

@@ -64,8 +64,10 @@ etx_status etx_stage_infer_points(float **out, struct etx_context *context,
     struct etx_stream *stream = context->stream;
     etx_status status;
 
+    stream->is_tf32 = context->options.precision == ETX_PRECISION_TF32;
     stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
     status = etx_stage_embed(out, context, model, event);
+    stream->is_tf32 = 0;
     stream->is_bfloat16 = 0;
     return status;
 }

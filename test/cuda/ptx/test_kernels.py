@@ -246,10 +246,13 @@ class Perceptrons(unittest.TestCase):
 class WideLayers(unittest.TestCase):
     """What follows the product of a layer that is too wide for the fused kernel."""
 
-    def finish(self, n, width, norm, norm_last, activation, is_half, n_added, seed):
+    def finish(self, n, width, norm, norm_last, activation, is_half, n_added, seed,
+               is_half_out=None):
+        """Instructions of rows_kernel or, without norm, of elements_kernel."""
         memory = Memory()
         random = np.random.default_rng(seed)
-        y = random.standard_normal((n, width)).astype("f4")
+        y = random.standard_normal((n, width)).astype("f2" if is_half else "f4")
+        is_half = is_half if is_half_out is None else is_half_out
         bias, gain, shift = random.standard_normal((3, width)).astype("f4")
         added = random.standard_normal((n_added, n, width)).astype("f4")
         residual = random.standard_normal((n, width)).astype("f4")
@@ -261,9 +264,16 @@ class WideLayers(unittest.TestCase):
         terms += b"".join(pack_rows(memory.put(a), 0, width) for a in added).ljust(12 * 32, b"\0")
         layer = struct.pack("<iiQQQQfiii", 8, width, 0, 0, memory.put(gain), memory.put(shift),
                             1e-5, norm, norm_last, activation)
-        count = Launch(kernel("mlp", "finish_kernel"),
-                       end + struct.pack("<Q", memory.put(y)) + terms + layer
-                       + struct.pack("<q", n), memory, 2).run()
+        of_type = "I%sE" % ("t" if y.dtype == "f2" else "f")
+        parameters = end + struct.pack("<Q", memory.put(y)) + terms
+        if norm:
+            parameters += layer + struct.pack("<q", n)
+            count = Launch(kernel("mlp", "rows_kernel" + of_type), parameters, memory, 2,
+                           256, 8 * width * 4).run()
+        else:
+            parameters += struct.pack("<i4xqi", activation, n, width)
+            count = Launch(kernel("mlp", "elements_kernel" + of_type), parameters, memory,
+                           2).run()
         x = y.astype(float) + bias + added.sum(0)
         layer = {"norm": norm, "gain": gain, "shift": shift, "activation": activation}
         functions = [Perceptron._norm, Perceptron._activation]
@@ -283,9 +293,12 @@ class WideLayers(unittest.TestCase):
                 self.finish(*shape, seed)
 
     def test_instructions(self):
-        check_count(self, documented(), "finish_kernel",
-                    "row of 512, bias, layer norm, ReLU, to float16",
+        wanted = documented()
+        check_count(self, wanted, "rows_kernel", "row of 512 float16, bias, layer norm, ReLU",
                     self.finish(32, 512, 1, 0, RELU, True, 0, 13))
+        check_count(self, wanted, "elements_kernel",
+                    "32 rows of one float16, bias, to float32",
+                    self.finish(512, 1, 0, 0, NONE, True, 0, 14, False) * 32)
 
 
 def check_count(test, wanted, name, work, count):
