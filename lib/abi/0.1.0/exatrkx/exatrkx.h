@@ -112,6 +112,9 @@ typedef struct etx_context etx_context;
 /* operands of products in bfloat16, storage and sums in float32; on a CPU with
  * AVX512_BF16, or with ETX_CPU_REF, only */
 #define ETX_PRECISION_BFLOAT16 3
+/* operands of products rounded to TF32 (11 bits, the range of float32), storage
+ * and sums in float32; on a device only */
+#define ETX_PRECISION_TF32 4
 
 /* Bound on the edges of a graph without memory_limit: more edges than this per
  * point and more than ETX_MAX_FREE_EDGES are ETX_ERR_LIMIT. */
@@ -144,8 +147,9 @@ typedef struct etx_context_options {
     void *cancel_user;   /* argument of cancel */
     int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST.
                           * Training is float32 in any case, and but for
-                          * BFLOAT16 the embedding, hence the graph. BFLOAT16 is
-                          * ETX_ERR_UNSUPPORTED where the CPU lacks it. In
+                          * BFLOAT16 and TF32 the embedding, hence the graph.
+                          * BFLOAT16 is ETX_ERR_UNSUPPORTED where the CPU lacks
+                          * it, FLOAT16 and TF32 on every CPU. In
                           * float16 values beyond 65504 become infinite; scores
                           * that are not finite end the call with
                           * ETX_ERR_ARGUMENT */
@@ -486,7 +490,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
 typedef struct etx_first_pass_options {
     uint32_t struct_size; /* set by etx_first_pass_options_init */
     int32_t min_layers;   /* of a track; default 7 */
-    float min_pt;         /* GeV, about; default 0.13 */
+    float min_pt;         /* GeV, about; default 0.18 */
     float max_distance;   /* of a hit from the helix; default 20 */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.1 */
