@@ -60,7 +60,7 @@ struct etx_cuda_rows etx_cuda_rows_from(
 /* The widest of the input and the layers. */
 int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args);
 
-/* Rows of a block of so many bytes, each of row_bytes of scratch. */
+/* Rows, each of row_bytes of scratch, of a block of at most `bytes`. */
 int64_t etx_cuda_mlp_block(
     const struct etx_mlp_args *args, int64_t bytes, int64_t row_bytes);
 
