@@ -24,7 +24,7 @@ done
 section()
 {
     case $1 in
-    headers) test/header/headers.sh "$lib" ;;
+    headers) test/header/headers.sh "$lib" "$build" ;;
     lint)
         test/lint/includes.sh
         test/lint/calls.sh

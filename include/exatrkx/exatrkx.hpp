@@ -297,6 +297,15 @@ class Event : public Handle<etx_event, etx_event_free>
         : Handle(create(positions, hit_ids))
     {
     }
+    // positions [n_hits, 3] in memory of the context's device, written on
+    // stream (a cudaStream_t); they stay there until the event ends.
+    static Event create_device(Context &context, Span<const float> positions,
+        Span<const std::int64_t> hit_ids = {}, void *stream = nullptr)
+    {
+        return Event(make(etx_event_create_device, context.get(),
+            n_hits_of(positions, hit_ids), hit_ids.data(), positions.data(),
+            stream));
+    }
     // detector may be NULL: cells are then not read.
     static Event read_trackml(
         const std::string &prefix, const Detector *detector = nullptr)
@@ -310,6 +319,14 @@ class Event : public Handle<etx_event, etx_event_free>
     {
         check_size("features", features, n_hits() * n_features);
         check(etx_event_set_features(get(), n_features, features.data()));
+    }
+    // The same in memory of the context's device, until the event ends.
+    void set_features_device(Context &context, std::int64_t n_features,
+        Span<const float> features, void *stream = nullptr)
+    {
+        check_size("features", features, n_hits() * n_features);
+        check(etx_event_set_features_device(
+            get(), context.get(), n_features, features.data(), stream));
     }
     // each [n_hits]
     void set_modules(Span<const std::int32_t> volumes,
@@ -381,7 +398,7 @@ class Event : public Handle<etx_event, etx_event_free>
     }
 
   private:
-    static etx_event *create(
+    static std::int64_t n_hits_of(
         Span<const float> positions, Span<const std::int64_t> hit_ids)
     {
         const auto n = static_cast<std::int64_t>(positions.size() / 3);
@@ -389,7 +406,13 @@ class Event : public Handle<etx_event, etx_event_free>
         check_size("positions", positions, 3 * n);
         if (!hit_ids.empty())
             check_size("hit_ids", hit_ids, n);
-        return make(etx_event_create, n, hit_ids.data(), positions.data());
+        return n;
+    }
+    static etx_event *create(
+        Span<const float> positions, Span<const std::int64_t> hit_ids)
+    {
+        return make(etx_event_create, n_hits_of(positions, hit_ids),
+            hit_ids.data(), positions.data());
     }
 };
 
@@ -409,6 +432,20 @@ class Graph : public Handle<etx_graph, etx_graph_free>
             check_size("scores", scores, n);
         return Graph(make(etx_graph_from_edges, n_nodes, n, src.data(),
             dst.data(), scores.data(), nullptr));
+    }
+    // The same in memory of the context's device, written on stream (a
+    // cudaStream_t); copied.
+    static Graph from_edges_device(Context &context, std::int64_t n_nodes,
+        Span<const std::int32_t> src, Span<const std::int32_t> dst,
+        Span<const float> scores = {}, void *stream = nullptr)
+    {
+        const auto n = static_cast<std::int64_t>(src.size());
+
+        check_size("dst", dst, n);
+        if (!scores.empty())
+            check_size("scores", scores, n);
+        return Graph(make(etx_graph_from_edges_device, context.get(), n_nodes,
+            n, src.data(), dst.data(), scores.data(), nullptr, stream));
     }
     // points [n, n_dim]; event is for ETX_ORIENT_OUTWARD.
     static Graph radius(Context &context, std::int64_t n_dim,
@@ -477,6 +514,29 @@ class Graph : public Handle<etx_graph, etx_graph_free>
     Span<const float> scores() const
     {
         return view(etx_graph_scores(get()), n_edges());
+    }
+
+    // The copy that a context with keep_graphs has on its device, whose index
+    // is -1 without one; spans of its memory, empty without.
+    std::int32_t device_index() const
+    {
+        return etx_graph_device_index(get());
+    }
+    Span<const std::int32_t> src_device() const
+    {
+        return view(etx_graph_src_dev(get()), n_edges());
+    }
+    Span<const std::int32_t> dst_device() const
+    {
+        return view(etx_graph_dst_dev(get()), n_edges());
+    }
+    Span<const std::int64_t> offsets_device() const
+    {
+        return view(etx_graph_offsets_dev(get()), n_nodes() + 1);
+    }
+    Span<const float> scores_device() const
+    {
+        return view(etx_graph_scores_dev(get()), n_edges());
     }
 };
 

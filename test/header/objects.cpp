@@ -1,9 +1,11 @@
 // objects.cpp -- exatrkx.hpp: every class and function once, errors, moves.
-// Arguments: the folders of the shipped models and events.
+// Arguments: the folders of the shipped models and events; "device" where the
+// library has one.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include <exatrkx/exatrkx.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -125,11 +127,46 @@ void test_training(const etx::Event &event)
         [&] { etx::Trainer(context, R"({"stage": "gnn", "no": 1})"); });
 }
 
+// Arrays in memory of a device: here of a graph that is kept there.
+void test_device(const etx::Model &model, const etx::Event &event)
+{
+    etx_context_options options = etx::context_options();
+
+    options.device = ETX_DEVICE_CUDA;
+    options.keep_graphs = 1;
+    etx::Context context(options);
+    const etx::Graph graph =
+        etx::Graph::build(context, model, event).filter(context, model, event);
+    const auto n = static_cast<std::size_t>(graph.n_edges()) / 3;
+    require(graph.device_index() == 0 && n > 100, "a graph on the device");
+    require(graph.offsets_device().size() == graph.offsets().size(), "offsets");
+    const etx::Graph same =
+        etx::Graph::from_edges_device(context, graph.n_nodes(),
+            graph.src_device(), graph.dst_device(), graph.scores_device());
+    require(
+        std::equal(same.src().begin(), same.src().end(), graph.src().begin()) &&
+            std::equal(same.scores().begin(), same.scores().end(),
+                graph.scores().begin()),
+        "edges of a device");
+    const etx::Span<const float> values(graph.scores_device().data(), 3 * n);
+    etx::Event hits = etx::Event::create_device(context, values);
+    require(std::equal(hits.positions().begin(), hits.positions().end(),
+                graph.scores().begin()),
+        "positions of a device");
+    hits.set_features_device(context, 3, values);
+    require_error(ETX_ERR_ARGUMENT, "features has 5 values, expected", [&] {
+        hits.set_features_device(
+            context, 3, etx::Span<const float>(values.data(), 5));
+    });
+    require_error(ETX_ERR_ARGUMENT, "memory of the host",
+        [&] { etx::Event::create_device(context, event.positions()); });
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-    require(argc == 3, "give two folders");
+    require(argc == 3 || argc == 4, "give two folders");
     const std::string models = argv[1];
     const std::string data = argv[2];
 
@@ -149,5 +186,14 @@ int main(int argc, char **argv)
     test_pipeline(model, moved);
     test_arrays();
     test_training(moved);
+    if (argc == 4) {
+        test_device(model, moved);
+        return 0;
+    }
+    etx::Context context;
+    require_error(ETX_ERR_ARGUMENT, "device",
+        [&] { etx::Event::create_device(context, moved.positions()); });
+    require_error(ETX_ERR_ARGUMENT, "device",
+        [&] { etx::Graph::from_edges_device(context, 1, {}, {}); });
     return 0;
 }
