@@ -10,6 +10,7 @@ other is an error. What ptxas makes of PTX, and the order of sums inside a tenso
 core, are not covered.
 """
 
+import os
 import re
 
 import numpy as np
@@ -59,6 +60,8 @@ class Kernel:
 
     def __init__(self, source, name):
         source = re.sub(r"//[^\n]*", "", source)
+        files = re.findall(r'^\s*\.file\s+(\d+) "([^"]*)"', source, re.M)
+        self.files = {number: os.path.basename(path) for number, path in files}
         found = re.search(r"\.entry (\w*%s\w*)\((.*?)\)" % name, source, re.S)
         if found is None:
             raise Fault("no kernel %s" % name)
@@ -81,7 +84,9 @@ class Kernel:
 
     def _read_body(self, body):
         self.code, self.labels, self.shared_bytes = [], {}, 0
-        body = re.sub(r"^\s*\.(loc|pragma|file)[^\n]*$", "", body, flags=re.M)
+        self.lines, line = [], None  # of the source: file and number
+        body = re.sub(r"^\s*\.(pragma|file)[^\n]*$", "", body, flags=re.M)
+        body = re.sub(r"^\s*\.loc\s+(\d+) (\d+)[^\n]*$", r".line \1 \2;", body, flags=re.M)
         for text in re.sub(r"(\$\w+):", r"\1:;", body).split(";"):
             text = " ".join(text.split()).strip("{} ") if "[" not in text else text
             text = re.sub(r"^[{} \n\t]+", "", " ".join(text.split()))
@@ -91,8 +96,12 @@ class Kernel:
                 text += "}"
             if re.fullmatch(r"\$\w+:", text):
                 self.labels[text[:-1]] = len(self.code)
+            elif text.startswith(".line "):
+                _, file, number = text.split()
+                line = (self.files.get(file), int(number))
             elif text and not text.startswith("."):
                 self.code.append(Instruction(text))
+                self.lines.append(line)
 
 
 class Memory:
@@ -146,7 +155,8 @@ class Launch:
             "%nctaid.x": np.full(self.n, blocks),
         }
         self.registers = {}
-        self.n_instructions = self.n_bytes = self.n_flop = 0
+        self.n_bytes = self.n_flop = 0
+        self.executed = np.zeros(len(kernel.code), np.int64)  # by warps
 
     # ------------------------------------------------------------ operands --
 
@@ -510,10 +520,10 @@ class Launch:
                 now = at[is_alive & ~waits].min()
                 active = np.flatnonzero(is_alive & ~waits & (at == now))
                 self._one(self.kernel.code[now], now, active, at, is_alive, waits)
-        return np.array([self.n_instructions, self.n_bytes, self.n_flop])
+        return np.array([self.executed.sum(), self.n_bytes, self.n_flop])
 
     def _one(self, one, now, active, at, is_alive, waits):
-        self.n_instructions += len(np.unique(active // WARP))
+        self.executed[now] += len(np.unique(active // WARP))
         at[active] = now + 1
         if one.predicate:
             wanted = self.flag(one.predicate[0], active) != one.predicate[1]
