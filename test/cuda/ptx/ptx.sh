@@ -1,6 +1,6 @@
 #!/bin/sh
 # Kernels as nvcc compiles them, run by an interpreter of PTX: values and numbers
-# of instructions; with nvdisasm (in PATH, or NVDISASM) those of ptxas, too. Needs
+# of instructions; with nvdisasm (in PATH, or NVDISASM) also of what ptxas makes. Needs
 # nvcc and numpy; no GPU.
 set -eu
 nvcc=${NVCC:-${CUDA_HOME:-/usr/local/cuda}/bin/nvcc}

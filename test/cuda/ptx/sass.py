@@ -4,7 +4,7 @@ nvdisasm says which line of the source each instruction is of, and so does PTX,
 of which the interpreter knows how often each instruction ran. A block of SASS
 without branches inside runs as a whole:
 
-* with accesses of global or shared memory: these run as often as those of their
+* with accesses of global or shared memory: these run as often as the accesses of their
   line in PTX, which the copies of an unrolled loop share;
 * else as often as the PTX of its lines does, in the mean of a line and the median
   over the instructions of the block;
