@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/first_pass_table.h"
 
+#include "base/check.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -59,33 +60,21 @@ static etx_status check_seeds(
     return ETX_OK;
 }
 
-static etx_status check_window(
-    const struct etx_completion_window *window, int64_t k)
-{
-    if (!(window->transverse >= 0.0f && window->transverse <= 1e6f &&
-            window->longitudinal >= 0.0f && window->longitudinal <= 1e6f) ||
-        (window->transverse > 0.0f) != (window->longitudinal > 0.0f))
-        return etx_fail(ETX_ERR_FORMAT,
-            "first pass: window %" PRId64
-            " is (%.9g, %.9g) mm, expected both 0 or both in 0 to 1e6",
-            k, (double)window->transverse, (double)window->longitudinal);
-    return ETX_OK;
-}
-
 etx_status etx_first_pass_check(
     const struct etx_first_pass *first_pass, int64_t n_layers)
 {
     const float *const beam = first_pass->beam;
-    etx_status status = check_seeds(first_pass, n_layers);
+    etx_status status;
 
-    for (int64_t k = 0;
-         status == ETX_OK && k < first_pass->n_seeds * ETX_COMPLETION_N_PT; k++)
-        status = check_window(&first_pass->window[k], k);
-    if (status == ETX_OK && !(beam[0] >= -1e6f && beam[0] <= 1e6f &&
-                                beam[1] >= 0.0f && beam[1] <= 1e6f))
+    ETX_CHECK(check_seeds(first_pass, n_layers));
+    ETX_CHECK(etx_completion_check_windows(first_pass->window,
+        first_pass->n_seeds * ETX_COMPLETION_N_PT, "first pass"));
+    if (!(beam[0] >= -1e6f && beam[0] <= 1e6f && beam[1] >= 0.0f &&
+            beam[1] <= 1e6f))
         status = etx_fail(ETX_ERR_FORMAT,
             "first pass: the beam is at %.9g within %.9g mm, expected -1e6 to "
             "1e6 and 0 to 1e6",
             (double)beam[0], (double)beam[1]);
+done:
     return status;
 }

@@ -85,21 +85,26 @@ static etx_status check_steps(const struct etx_completion *completion)
     return ETX_OK;
 }
 
-static etx_status check_windows(const struct etx_completion *completion)
+etx_status etx_completion_check_windows(
+    const struct etx_completion_window *window, int64_t n, const char *owner)
 {
-    for (int64_t k = 0; k < completion->n_steps * ETX_COMPLETION_N_WINDOWS;
-         k++) {
-        const struct etx_completion_window *const window =
-            &completion->window[k];
+    for (int64_t k = 0; k < n; k++) {
+        const float transverse = window[k].transverse;
+        const float longitudinal = window[k].longitudinal;
 
-        if (!(window->transverse >= 0.0f && window->transverse <= 1e6f &&
-                window->longitudinal >= 0.0f && window->longitudinal <= 1e6f) ||
-            (window->transverse > 0.0f) != (window->longitudinal > 0.0f))
+        if (!(transverse >= 0.0f && transverse <= 1e6f &&
+                longitudinal >= 0.0f && longitudinal <= 1e6f) ||
+            (transverse > 0.0f) != (longitudinal > 0.0f))
             return etx_fail(ETX_ERR_FORMAT,
-                "completion: window %" PRId64
+                "%s: window %" PRId64
                 " is (%.9g, %.9g) mm, expected both 0 or both in 0 to 1e6",
-                k, (double)window->transverse, (double)window->longitudinal);
+                owner, k, (double)transverse, (double)longitudinal);
     }
+    return ETX_OK;
+}
+
+static etx_status check_field(const struct etx_completion *completion)
+{
     for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
         if (!(completion->field[k] >= -1e3f && completion->field[k] <= 1e3f))
             return etx_fail(ETX_ERR_FORMAT,
@@ -131,7 +136,9 @@ etx_status etx_completion_check(struct etx_completion *completion)
 
     ETX_CHECK(check_layers(completion));
     ETX_CHECK(check_steps(completion));
-    ETX_CHECK(check_windows(completion));
+    ETX_CHECK(etx_completion_check_windows(completion->window,
+        completion->n_steps * ETX_COMPLETION_N_WINDOWS, "completion"));
+    ETX_CHECK(check_field(completion));
     index_steps(completion);
 done:
     return status;

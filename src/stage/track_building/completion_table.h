@@ -77,4 +77,8 @@ extern const struct etx_table_kind etx_completion_kind;
 /* Check every number and fill begin; ETX_ERR_FORMAT names what is wrong. */
 etx_status etx_completion_check(struct etx_completion *completion);
 
+/* The windows [n] of a table, which messages call owner. */
+etx_status etx_completion_check_windows(
+    const struct etx_completion_window *window, int64_t n, const char *owner);
+
 #endif
