@@ -177,6 +177,24 @@ etx_status etx_check_events(
     return ETX_OK;
 }
 
+etx_status etx_check_learned(const char *function, const void *table,
+    const char *what, const char *learn)
+{
+    if (table == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: the model has no %s: see %s",
+            function, what, learn);
+    return ETX_OK;
+}
+
+etx_status etx_check_modules(const char *function, const etx_event *event)
+{
+    if (event->layer_id == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the event has no modules: see etx_event_set_modules",
+            function);
+    return ETX_OK;
+}
+
 etx_status etx_check_hits(
     const char *function, int64_t n_nodes, const etx_event *event)
 {

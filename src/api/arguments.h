@@ -105,6 +105,14 @@ etx_status etx_check_reals(
 etx_status etx_check_events(
     const char *function, const etx_event *const *events, int64_t n_events);
 
+/* The table, which messages call `what`, that the function `learn` gives a
+ * model. */
+etx_status etx_check_learned(const char *function, const void *table,
+    const char *what, const char *learn);
+
+/* Hits of the event have modules. */
+etx_status etx_check_modules(const char *function, const etx_event *event);
+
 /* The event has one hit for each of n_nodes nodes of the graph. */
 etx_status etx_check_hits(
     const char *function, int64_t n_nodes, const etx_event *event);

@@ -6,7 +6,6 @@
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/options.h"
-#include "base/status.h"
 #include "data/tracks.h"
 #include "stage/stage.h"
 #include "train/learn_table.h"
@@ -52,20 +51,6 @@ done:
     return status;
 }
 
-static etx_status check_event(const char *function, const etx_tracks *tracks,
-    const etx_model *model, const etx_event *event)
-{
-    if (model->completion == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the model has no completion: see etx_model_learn_completion",
-            function);
-    if (event->layer_id == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the event has no modules: see etx_event_set_modules",
-            function);
-    return etx_check_hits(function, tracks->n_hits, event);
-}
-
 etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_completion_options *options)
@@ -79,7 +64,10 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
-    ETX_CHECK(check_event(__func__, tracks, model, event));
+    ETX_CHECK(etx_check_learned(__func__, model->completion, "completion",
+        "etx_model_learn_completion"));
+    ETX_CHECK(etx_check_modules(__func__, event));
+    ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
     ETX_CHECK(
         read_options(&known, __func__, &model->completion_options, options));
     arena = etx_host_of(context)->stream->arena;

@@ -6,7 +6,6 @@
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/options.h"
-#include "base/status.h"
 #include "data/tracks.h"
 #include "stage/stage.h"
 #include "train/learn_table.h"
@@ -58,20 +57,6 @@ done:
     return status;
 }
 
-static etx_status check_event(
-    const char *function, const etx_model *model, const etx_event *event)
-{
-    if (model->first_pass == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the model has no first pass: see etx_model_learn_first_pass",
-            function);
-    if (event->layer_id == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the event has no modules: see etx_event_set_modules",
-            function);
-    return ETX_OK;
-}
-
 etx_status etx_find_long_tracks(etx_tracks **out, etx_context *context,
     const etx_model *model, const etx_event *event,
     const etx_first_pass_options *options)
@@ -86,7 +71,9 @@ etx_status etx_find_long_tracks(etx_tracks **out, etx_context *context,
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
-    ETX_CHECK(check_event(__func__, model, event));
+    ETX_CHECK(etx_check_learned(__func__, model->first_pass, "first pass",
+        "etx_model_learn_first_pass"));
+    ETX_CHECK(etx_check_modules(__func__, event));
     ETX_CHECK(
         read_options(&known, __func__, &model->first_pass_options, options));
     arena = etx_host_of(context)->stream->arena;
@@ -113,10 +100,8 @@ etx_status etx_model_learn_first_pass(etx_model **out, const etx_model *model,
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
         ETX_GIVEN(events), ETX_END));
-    if (model->completion == NULL)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the model has no completion: see etx_model_learn_completion",
-            __func__));
+    ETX_CHECK(etx_check_learned(__func__, model->completion, "completion",
+        "etx_model_learn_completion"));
     ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(
         read_options(&known, __func__, &etx_first_pass_defaults, options));

@@ -119,10 +119,7 @@ etx_status etx_fit_tracks(etx_track_parameters *out, uint8_t *is_outlier,
     ETX_CHECK(read_options(&known, __func__, options));
     ETX_CHECK(choose_field(&field, __func__, &known, model));
     ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
-    if (event->layer_id == NULL)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the event has no modules: see etx_event_set_modules",
-            __func__));
+    ETX_CHECK(etx_check_modules(__func__, event));
     ETX_CHECK(etx_fit_parameters(
         out, is_outlier, tracks, context, event, detector, &field, &known));
 done:

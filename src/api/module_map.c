@@ -4,7 +4,6 @@
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/options.h"
-#include "base/status.h"
 #include "stage/stage.h"
 #include "train/learn_table.h"
 #include "train/module_map/learn.h"
@@ -75,10 +74,8 @@ etx_status etx_graph_build_module_map(etx_graph **out, etx_context *context,
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
-    if (model->module_map == NULL)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the model has no module map: see etx_model_learn_module_map",
-            __func__));
+    ETX_CHECK(etx_check_learned(__func__, model->module_map, "module map",
+        "etx_model_learn_module_map"));
     etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_build_map(&graph, context, model, event, max_edges));
     ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
