@@ -71,6 +71,14 @@ class TestCommands(LibraryCase):
         pair = ["--event", first, "--event", second]
         self.assertEqual(run("find-tracks", *pair, "--out", out)[0], 0)
         self.assertEqual(len(list(out.iterdir())), 2)
+        again = self.folder / "one"
+        single = ["--at-once", "1", "--out", again]
+        self.assertEqual(run("find-tracks", *pair, *single)[0], 0)
+        for file in out.iterdir():
+            self.assertEqual(file.read_bytes(), (again / file.name).read_bytes())
+        for wrong in (["--at-once", "0"], ["--at-once", "2", "--timing"]):
+            status, _, log = run("find-tracks", *pair, *wrong, "--out", out)
+            self.assertEqual((status, "--at-once" in log), (2, True), log)
         self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
         one = out / "event000000001-tracks.csv"
         self.assertEqual(run("evaluate", *pair, "--tracks", one)[0], 1)

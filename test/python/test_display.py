@@ -126,6 +126,45 @@ class TestPage(LibraryCase):
         )
         self.assertEqual(spoken, [f"3 {len(self.tracks[3])}", "-1 0"])
 
+    def test_match_and_filter(self) -> None:
+        """Matches and fakes agree with the evaluation; pT and eta choose
+        groups, and fakes have neither."""
+        labels = self.tracks.labels
+        for first, second in ((3, 4), (5, 6)):  # half and half: fakes
+            for t in (first, second):
+                labels[self.tracks[t][:5]] = len(self.tracks) + first
+        used, labels = np.unique(labels, return_inverse=True)
+        self.assertEqual(used[0], -1)
+        mixed = exatrkx.Tracks.from_labels(labels - 1)
+        exatrkx.display(self.event, mixed, self.page)
+        spoken = self.drive(
+            "const g = state.grouping;"
+            "say(...Array.from(g.particle, (p, k) => g.isMatch[k] ? p : -1));"
+            "say(...Array.from(g.particle, (p) => p < 0 ? 1 : 0));"
+            "get('softest').value = 0.6; get('steepest').value = 2;"
+            "say(...Array.from(g.particle, (p, k) => filter()(k) ? 1 : 0));"
+            "get('colour').value = 'match';"
+            "get('colour').dispatchEvent(new Event('change'));"
+            "const fake = g.hitsOf(g.particle.indexOf(-1))[0];"
+            "say(colours.slice(4 * fake, 4 * fake + 3));"
+        )
+        matched, fake, shown = (np.array(s.split(), int) for s in spoken[:3])
+        rows, _ = exatrkx.match(self.event, mixed, min_track_hits=1)
+        self.assertEqual(matched.tolist(), rows.tolist())
+        self.assertEqual(fake.sum(), 2)
+        x, y, z = self.event.particles["momentum"].astype(float).T
+        pt = np.hypot(x, y)
+        kept = (pt >= 0.6) & (np.abs(np.arcsinh(z / pt)) <= 2)
+        self.assertTrue(0 < kept[rows[rows >= 0]].sum() < (rows >= 0).sum())
+        self.assertTrue((kept[rows] == shown)[rows >= 0].all())
+        self.assertTrue(shown[fake == 1].all())
+        self.assertEqual(spoken[3], "255,70,70")
+
+    def test_without_webgl(self) -> None:
+        """A sentence instead of empty panels."""
+        text, _ = open_page(f"file://{self.page}", self.folder, "--dump-dom", "--disable-3d-apis")
+        self.assertIn("<p class=\"missing\">This page needs", text)
+
     def test_errors_are_seen(self) -> None:
         """A page with an error would not pass."""
         text = self.page.read_text().replace("readEvent();", "noSuchThing();")
@@ -216,3 +255,19 @@ class TestFiles(LibraryCase):
             exatrkx.picture(self.event, self.tracks, path)
             self.assertEqual(first, path.read_bytes())
         exatrkx.picture(self.event, None, self.folder / "truth.png")
+
+    @needs("matplotlib")
+    def test_picture_colours(self) -> None:
+        """Grey are the hits without a track, and these alone."""
+        from exatrkx import _picture
+        from exatrkx._plot_style import GREY
+        from matplotlib.figure import Figure
+
+        axes = Figure().subplots()
+        x, y, _ = self.event.positions.astype(float).T
+        _picture.draw(axes, x, y, list(self.tracks))
+        grey = [line for line in axes.lines if line.get_color() == GREY]
+        loose = int((self.tracks.labels < 0).sum())
+        self.assertEqual([len(line.get_xdata()) for line in grey], [loose])
+        (lines,) = axes.collections
+        self.assertLess(grey[0].get_zorder(), lines.get_zorder())

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import fcntl
 import io
 import os
 import pickle
 import re
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 import zipfile
 
@@ -245,6 +248,8 @@ class TestWarnings(LibraryCase):
         )
         with self.assertWarnsRegex(UserWarning, "not completed: .* no modules"):
             exatrkx.find_tracks(exatrkx.Model.load(), bare, self.context)
+        with self.assertWarnsRegex(UserWarning, "not completed: .* no modules"):
+            exatrkx.find_tracks_batch(exatrkx.Model.load(), [bare], self.context)
 
 
 class TestEvents(LibraryCase):
@@ -289,11 +294,38 @@ class TestEvents(LibraryCase):
             self.assertEqual([event.name for event in events], [EVENT.name] * 2)
         self.assertEqual(shown.getvalue(), "")
 
+    @needs("tqdm")
+    def test_progress_on_a_terminal(self) -> None:
+        """A bar, with the lines of stdout above it and not in it."""
+        seen = self.terminal("find-tracks", "--event", self.events, "--out", self.folder)
+        self.assertRegex(seen, r"3/3 \[.*event/s")
+        lines = re.findall(rf"^event\d: {len(self.event)} hits, \d+ tracks$", seen, re.M)
+        self.assertEqual(len(lines), 3, seen)
+
+    def terminal(self, *arguments: object) -> str:
+        """What a terminal of 100 columns shows of a command; a line that is
+        replaced is followed by what replaces it."""
+        ours, theirs = os.openpty()
+        size = struct.pack("HHHH", 30, 100, 0, 0)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
+        command = [sys.executable, "-m", "exatrkx", *map(str, arguments)]
+        running = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # of a terminal that is closed
+            while part := os.read(ours, 4096):
+                shown += part
+        os.close(ours)
+        self.assertEqual(running.wait(), 0, shown)
+        return shown.decode().replace("\r", "\n")
+
     def test_refused(self) -> None:
         empty = self.folder / "empty"
         empty.mkdir()
         with self.assertRaisesRegex(FileNotFoundError, "hits.csv"):
             exatrkx.Events(empty)
+        with self.assertRaisesRegex(ValueError, "ahead 0"):
+            exatrkx.Events(self.events, ahead=0)
         (self.events / "event1-hits.csv.gz").unlink()
         (self.events / "event1-hits.csv").write_text("no hits")
         found = iter(exatrkx.Events(self.events))

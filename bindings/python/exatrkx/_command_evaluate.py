@@ -12,20 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._command_line import events_of, parser, reported, tracks_of
-from ._evaluation import MATCHINGS, Evaluation, Rate, evaluate
+from ._evaluation import COUNTS, MATCHINGS, Evaluation, Rate, evaluate
 from ._event import Event
 from ._tracks import Tracks
-
-COUNTS = {
-    "physics_efficiency": ("n_selected_matched", "n_particles_selected"),
-    "technical_efficiency": (
-        "n_reconstructable_matched",
-        "n_particles_reconstructable",
-    ),
-    "purity": ("n_tracks_matched", "n_tracks"),
-    "fake_rate": ("n_tracks_fake", "n_tracks"),
-    "duplicate_rate": ("n_tracks_duplicate", "n_tracks"),
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,22 +62,7 @@ def run(args: argparse.Namespace) -> None:
         matching_fraction=args.fraction,
         charged_only=0 if args.neutral else None,
     )
-    print(as_json(found) if args.json else as_text(found))
-
-
-def as_text(found: Evaluation) -> str:
-    """A line for each rate."""
-    lines = [f"{'':22} {'value':>8}   {'68.27 % interval':17}  counts"]
-    for name, (part, whole) in COUNTS.items():
-        rate: Rate = getattr(found, name)
-        lines.append(
-            f"{name.replace('_', ' '):22} {rate.value:8.4f}   "
-            f"{rate.low:.4f} .. {rate.high:.4f}   "
-            f"{found.counts[part]} / {found.counts[whole]}"
-        )
-    lines.append(f"{'TrackML score':22} {found.trackml_score:8.4f}")
-    lines.append(f"{'- generation 0 alone':22} {found.primary_score:8.4f}")
-    return "\n".join(lines)
+    print(as_json(found) if args.json else found)
 
 
 def as_json(found: Evaluation) -> str:

@@ -9,7 +9,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from itertools import islice
 
+from . import _progress
 from ._command_line import (
     add_model,
     events_of,
@@ -19,8 +21,10 @@ from ._command_line import (
     tools,
 )
 from ._context import Context
+from ._event import Event
 from ._events import Events
-from ._stages import find_tracks
+from ._stages import find_tracks, find_tracks_batch
+from ._tracks import Tracks
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     line.add_argument(
         "--timing", action="store_true", help="print seconds per stage"
     )
+    line.add_argument(
+        "--at-once",
+        type=int,
+        metavar="N",
+        help="events at a time, each on a thread and in memory of its own "
+        "(default: as many as there are threads; 1 with --timing)",
+    )
     args = line.parse_args(arguments)
+    if args.at_once is not None and args.at_once < 1:
+        line.error(f"--at-once {args.at_once}: 1 or more")
+    if args.timing and (args.at_once or 1) > 1:
+        line.error("--timing needs --at-once 1")
     return reported("find-tracks", lambda: run(args))
 
 
@@ -45,17 +60,30 @@ def run(args: argparse.Namespace) -> None:
     model, detector, context = tools(args)
     prefixes = events_of(args)
     names_of(prefixes)
-    for event in Events(prefixes, detector=detector, progress=len(prefixes) > 1):
-        name = event.name
-        out = args.out
-        if len(prefixes) > 1:
-            os.makedirs(out, exist_ok=True)
-            out = os.path.join(out, name + "-tracks.csv")
-        tracks = find_tracks(model, event, context)
-        tracks.write_csv(out, event)
-        print(f"{name}: {len(event)} hits, {len(tracks)} tracks")
-        if args.timing:
-            print_timing(name, context)
+    n_threads = args.threads or len(os.sched_getaffinity(0))
+    at_once = args.at_once or (1 if args.timing else min(n_threads, len(prefixes)))
+    events = Events(prefixes, detector=detector, ahead=at_once + 1)
+    left = iter(events)
+    with _progress.Bar(len(events), "event", len(events) > 1) as bar:
+        while group := list(islice(left, at_once)):
+            if at_once == 1:
+                found = [find_tracks(model, group[0], context)]
+            else:
+                found = find_tracks_batch(model, group, context)
+            for event, tracks in zip(group, found, strict=True):
+                write(args.out, len(events) > 1, event, tracks)
+                bar.say(f"{event.name}: {len(event)} hits, {len(tracks)} tracks")
+                bar.advance()
+            if args.timing:
+                print_timing(group[0].name, context)
+
+
+def write(out: str, is_folder: bool, event: Event, tracks: Tracks) -> None:
+    """To the file out, or to one of the event in the folder out."""
+    if is_folder:
+        os.makedirs(out, exist_ok=True)
+        out = os.path.join(out, event.name + "-tracks.csv")
+    tracks.write_csv(out, event)
 
 
 def print_timing(name: str, context: Context) -> None:

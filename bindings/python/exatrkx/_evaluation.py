@@ -36,6 +36,18 @@ VARIABLES = {
 }
 
 
+COUNTS = {
+    "physics_efficiency": ("n_selected_matched", "n_particles_selected"),
+    "technical_efficiency": (
+        "n_reconstructable_matched",
+        "n_particles_reconstructable",
+    ),
+    "purity": ("n_tracks_matched", "n_tracks"),
+    "fake_rate": ("n_tracks_fake", "n_tracks"),
+    "duplicate_rate": ("n_tracks_duplicate", "n_tracks"),
+}
+
+
 @dataclass(frozen=True)
 class Rate:
     """A ratio and its 68.27 % Clopper-Pearson interval; 0 of 0 is nan."""
@@ -57,6 +69,20 @@ class Evaluation:
     trackml_score: float  # mean over events
     primary_score: float  # the same with weights of generation 0 alone
     counts: dict[str, int]
+
+    def __str__(self) -> str:
+        """A line for each rate."""
+        lines = [f"{'':22} {'value':>8}   {'68.27 % interval':17}  counts"]
+        for name, (part, whole) in COUNTS.items():
+            rate: Rate = getattr(self, name)
+            lines.append(
+                f"{name.replace('_', ' '):22} {rate.value:8.4f}   "
+                f"{rate.low:.4f} .. {rate.high:.4f}   "
+                f"{self.counts[part]} / {self.counts[whole]}"
+            )
+        lines.append(f"{'TrackML score':22} {self.trackml_score:8.4f}")
+        lines.append(f"{'- generation 0 alone':22} {self.primary_score:8.4f}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rates = [

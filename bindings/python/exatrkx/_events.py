@@ -19,7 +19,6 @@ from ._trackml_csv import KINDS, find_events
 
 Path = str | os.PathLike[str]
 ENDINGS = (".csv", ".csv.gz")
-AHEAD = 2  # events that are read while one is used
 
 
 class Events:
@@ -28,9 +27,9 @@ class Events:
         for event in exatrkx.Events("train_100_events.zip", detector=detector):
             tracks = exatrkx.find_tracks(model, event)
 
-    path is a folder, a zip file, the prefix of one event or a list of prefixes. A thread reads
-    the next events meanwhile. Event.name is that of the files. len() is the
-    number of events; names holds their prefixes.
+    path is a folder, a zip file, the prefix of one event or a list of
+    prefixes. Threads read the next events meanwhile. Event.name is that of
+    the files. len() is the number of events; names holds their prefixes.
     """
 
     def __init__(
@@ -39,10 +38,15 @@ class Events:
         *,
         detector: Detector | None = None,
         progress: bool = False,
+        ahead: int = 2,
     ) -> None:
-        """detector: as for Event.from_trackml. progress: a bar on a terminal,
-        where the package tqdm is installed. FileNotFoundError where path holds
-        no events."""
+        """detector: as for Event.from_trackml. progress: a bar on a terminal
+        or in a notebook, where the package tqdm is installed. ahead: events that
+        are read meanwhile, each on a thread. FileNotFoundError where path holds
+        no events; ValueError."""
+        if ahead < 1:
+            raise ValueError(f"ahead {ahead}, expected 1 or more")
+        self.ahead = ahead
         self.detector = detector
         self.progress = progress
         self.path = ""
@@ -69,9 +73,9 @@ class Events:
     def _read_ahead(self) -> Iterator[Event]:
         coming: deque[Future[Event]] = deque()
         left = iter(self.names)
-        reader = ThreadPoolExecutor(1, "exatrkx-events")
+        reader = ThreadPoolExecutor(self.ahead, "exatrkx-events")
         try:
-            for _, name in zip(range(AHEAD), left):
+            for _, name in zip(range(self.ahead), left):
                 coming.append(reader.submit(self._read, name))
             while coming:
                 event = coming.popleft().result()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+CAPTION = 'style="white-space:nowrap"'
 CELL = 'style="text-align:left"'
 
 
@@ -26,7 +27,7 @@ def table(
     title: str, rows: Iterable[Sequence[object]], head: Sequence[str] = ()
 ) -> str:
     """A table with a title; head names the columns."""
-    lines = [f"<table><caption>{html.escape(title)}</caption>"]
+    lines = [f"<table><caption {CAPTION}>{html.escape(title)}</caption>"]
     lines += [row("th", head)] if head else []
     lines += [row("td", cells) for cells in rows]
     return "\n".join([*lines, "</table>"])

@@ -67,15 +67,16 @@ def draw(
 
     from ._plot_style import COLOURS, GREY
 
+    vivid = [colour for colour in COLOURS if colour != GREY]
     loose = np.ones(len(across), bool)
     for rows in groups:
         loose[rows] = False
-    axes.plot(across[loose], up[loose], ".", color=GREY, markersize=1.2)
+    axes.plot(across[loose], up[loose], ".", color=GREY, markersize=1.2, zorder=0.9)
     lines = [np.stack([across[rows], up[rows]], axis=1) for rows in groups]
-    colours = [COLOURS[k % len(COLOURS)] for k in range(len(groups))]
+    colours = [vivid[k % len(vivid)] for k in range(len(groups))]
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=0.6))
-    for k, colour in enumerate(COLOURS):
-        own = groups[k :: len(COLOURS)]
+    for k, colour in enumerate(vivid):
+        own = groups[k :: len(vivid)]
         if own:
             rows = np.concatenate(own)
             axes.plot(across[rows], up[rows], ".", color=colour, markersize=1.6)

@@ -5,21 +5,31 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 
+def is_seen() -> bool:
+    """Whether stderr is a terminal or the output of a notebook."""
+    in_notebook = type(sys.stderr).__module__.startswith("ipykernel")
+    return in_notebook or sys.stderr.isatty()
+
+
 class Bar:
-    """A bar on stderr while that is a terminal; else nothing."""
+    """A bar on stderr while that is a terminal or in a notebook; else nothing."""
 
     def __init__(self, total: int, unit: str, is_wanted: bool) -> None:
         self._bar: Any = None
-        if not is_wanted:
+        if not (is_wanted and is_seen()):
             return
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():  # a notebook without ipywidgets
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
         except ImportError:
             return
-        self._bar = tqdm(total=total, unit=unit, disable=None)
+        self._bar = tqdm(total=total, unit=unit)
 
     def advance(self, done: int | None = None, text: str = "") -> None:
         """One more, or done in all; text stands behind the bar."""
@@ -28,6 +38,13 @@ class Bar:
         self._bar.update(1 if done is None else done - self._bar.n)
         if text:
             self._bar.set_postfix_str(text, refresh=False)
+
+    def say(self, text: str) -> None:
+        """A line on stdout, above the bar."""
+        if self._bar is None:
+            print(text)
+        else:
+            self._bar.write(text)
 
     def __enter__(self) -> Bar:
         return self

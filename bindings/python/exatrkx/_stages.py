@@ -41,19 +41,26 @@ def find_tracks(
                 _handle.pointer("event", event),
             )
         )
-    if "completion" in model.stages and event.modules is None:
+    warn_of_modules(model, [event])
+    return found
+
+
+def warn_of_modules(model: Model, events: Sequence[Event]) -> None:
+    """Where they are what completion lacks."""
+    lacking = any(event.modules is None for event in events)
+    if lacking and "completion" in model.stages:
         warnings.warn(
             "the tracks are not completed: the event has no modules",
-            stacklevel=2,
+            stacklevel=3,
         )
-    return found
 
 
 def find_tracks_batch(
     model: Model, events: Sequence[Event], context: Context | None = None
 ) -> list[Tracks]:
-    """The tracks of each event, as find_tracks gives them; on the CPU each thread
-    of the context runs an event, which suits many small ones."""
+    """The tracks of each event, as find_tracks gives them, with its warning; on
+    the CPU each thread of the context runs an event, which is faster as a whole
+    and takes the memory of as many."""
     pointers = [_handle.pointer("events", one) for one in events]
     event = (_declarations.etx_event * len(pointers))(
         *(one._as_parameter_ for one in pointers)
@@ -68,6 +75,7 @@ def find_tracks_batch(
             len(pointers),
             event,
         )
+    warn_of_modules(model, events)
     return [Tracks(_handle.Pointer("tracks", one)) for one in found if one]
 
 

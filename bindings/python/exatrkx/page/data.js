@@ -36,11 +36,11 @@ class Groups {
     return this.members.subarray(this.offsets[group], this.offsets[group + 1]);
   }
 
-  /* Pairs of rows that a line joins, of groups with enough hits. */
-  segments(shortest) {
+  /* Pairs of rows that a line joins, of the groups that shown says. */
+  segments(shown) {
     const pairs = [];
     for (let g = 0; g < this.count; g++)
-      if (this.size(g) >= shortest) this.join(g, pairs);
+      if (shown(g)) this.join(g, pairs);
     return new Uint32Array(pairs);
   }
 
@@ -73,6 +73,25 @@ function groupsOf(name, label, position) {
   return new Groups(name, label, Uint32Array.from(rows), offsets);
 }
 
+/* particle [n_groups]: the one with more than half of the hits, -1 = none, a
+   fake; isMatch: the group has more than half of its hits, too. */
+function compare(groups, particles) {
+  groups.particle = new Int32Array(groups.count).fill(-1);
+  groups.isMatch = new Uint8Array(groups.count);
+  for (let g = 0; g < groups.count; g++) {
+    const shared = new Map();
+    for (const i of groups.hitsOf(g)) {
+      const p = particles.label[i];
+      if (p >= 0) shared.set(p, (shared.get(p) || 0) + 1);
+    }
+    for (const [p, n] of shared)
+      if (2 * n > groups.size(g)) {
+        groups.particle[g] = p;
+        groups.isMatch[g] = 2 * n > particles.size(p) ? 1 : 0;
+      }
+  }
+}
+
 /* Everything the page shows. */
 function readEvent() {
   const json = JSON.parse(document.getElementById("event").textContent);
@@ -87,5 +106,8 @@ function readEvent() {
     if (json[name] !== null)
       event.groupings.push(
         groupsOf(name, decode(json[name], Int32Array), event.position));
+  const particles = event.groupings.find((g) => g.name === "particle");
+  if (particles)
+    for (const groups of event.groupings) compare(groups, particles);
   return event;
 }

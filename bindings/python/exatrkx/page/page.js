@@ -1,9 +1,12 @@
 /* page -- controls, mouse, and the selection. */
 
 const LOOSE = [104, 116, 130];
+const MATCH = [80, 200, 120], PIECE = [240, 160, 60], FAKE = [255, 70, 70];
 const event_ = readEvent();
 const get = (id) => document.getElementById(id);
-const state = { grouping: event_.groupings[0], picked: -1, due: false };
+const state = {
+  grouping: event_.groupings[0], byMatch: false, picked: -1, due: false,
+};
 const colours = new Uint8Array(4 * event_.count);
 
 /* Half the length of a box round the hits in x and y, and in z. */
@@ -50,20 +53,39 @@ function follow(view) {
   view.rest = setTimeout(() => view.draw(false), 200);
 }
 
+/* The controls' condition on a group; a fake has neither pT nor eta. */
+function filter() {
+  const [shortest, softest, steepest] = ["shortest", "softest", "steepest"].map(
+    (id) => Number(get(id).value));  /* 0 where empty */
+  return (group) => {
+    const groups = state.grouping, p = groups.particle ? groups.particle[group] : -1;
+    if (groups.size(group) < shortest) return false;
+    if (p < 0) return true;
+    const { pt, eta } = event_.particles[p];
+    return pt >= softest && Math.abs(eta) <= (steepest || Infinity);
+  };
+}
+
+function verdictOf(groups, group) {
+  if (groups.particle[group] < 0) return FAKE;
+  return groups.isMatch[group] ? MATCH : PIECE;
+}
+
 /* Colours and lines from the controls and the pick. */
 function refresh() {
-  const groups = state.grouping, shortest = Number(get("shortest").value) || 1;
+  const groups = state.grouping, shown = filter();
   for (let i = 0; i < event_.count; i++) {
     const group = groups ? groups.label[i] : -1;
-    const inside = group >= 0 && groups.size(group) >= shortest;
+    const inside = group >= 0 && shown(group);
     const dim = state.picked >= 0 && group !== state.picked;
-    const colour = inside ? colourOf(group) : LOOSE;
+    const colour = !inside ? LOOSE
+      : state.byMatch ? verdictOf(groups, group) : colourOf(group);
     const alpha = inside ? 235 : get("loose").checked ? 130 : 0;
     colours.set(colour, 4 * i);
     colours[4 * i + 3] = dim ? alpha >> 4 : alpha;
   }
   const wanted = groups && get("lines").checked;
-  const lines = wanted ? groups.segments(shortest) : new Uint32Array();
+  const lines = wanted ? groups.segments(shown) : new Uint32Array();
   const bright = state.picked < 0 ? lines.subarray(0, 0)
     : groups.segmentsOf(state.picked);
   for (const view of views) view.show(colours, lines, bright);
@@ -107,9 +129,13 @@ function describe() {
 }
 
 function title(groups, group, count) {
-  if (groups.name === "track") return `Track ${group}: ${count} hits`;
-  const one = event_.particles[group];
-  return `Particle ${group}: ${count} hits\nid ${one.id}\n` +
+  const isTrack = groups.name === "track";
+  const text = `${isTrack ? "Track" : "Particle"} ${group}: ${count} hits\n`;
+  if (!groups.particle) return text;
+  const p = groups.particle[group], one = event_.particles[p];
+  if (p < 0) return `${text}fake: of no particle more than half of them`;
+  const kind = groups.isMatch[group] ? "matches" : "piece of";
+  return `${text}${isTrack ? `${kind} particle ${p}, ` : ""}id ${one.id}\n` +
     `pT ${one.pt.toFixed(3)} GeV, eta ${one.eta.toFixed(2)}, charge ${one.charge}`;
 }
 
@@ -181,6 +207,7 @@ function followAddress() {
     event_.groupings.find((g) => g.name === found[1]);
   if (!grouping || Number(found[2]) >= grouping.count) return;
   state.grouping = grouping;
+  state.byMatch = false;
   get("colour").value = grouping.name;
   pick(Number(found[2]));
 }
@@ -188,13 +215,20 @@ function followAddress() {
 const views = makeViews();
 for (const groups of event_.groupings)
   get("colour").add(new Option(groups.name, groups.name));
+if (event_.groupings.length === 2)
+  get("colour").add(new Option("track, by match", "match"));
+for (const one of document.querySelectorAll(".truth"))
+  one.hidden = event_.particles.length === 0;
 get("counts").textContent = [`${event_.count} hits`].concat(
   event_.groupings.map((g) => `${g.count} ${g.name}s`)).join(", ");
 get("colour").addEventListener("change", () => {
-  state.grouping = event_.groupings.find((g) => g.name === get("colour").value);
+  const chosen = get("colour").value;
+  state.byMatch = chosen === "match";
+  state.grouping = event_.groupings.find(
+    (g) => g.name === (state.byMatch ? "track" : chosen));
   pick(-1);
 });
-for (const id of ["lines", "loose", "shortest"])
+for (const id of ["lines", "loose", "shortest", "softest", "steepest"])
   get(id).addEventListener("input", refresh);
 addEventListener("keydown", (e) => { if (e.key === "Escape") pick(-1); });
 addEventListener("hashchange", followAddress);

@@ -50,7 +50,11 @@ class View {
     this.axes = this.section.appendChild(document.createElement("canvas"));
     this.gl = this.canvas.getContext("webgl2",
       { antialias: event.count < LARGE });
-    if (!this.gl) throw new Error("this page needs a browser with WebGL 2");
+    if (!this.gl) {
+      const text = "This page needs a browser with WebGL 2.";
+      document.querySelector("main").innerHTML = `<p class="missing">${text}</p>`;
+      throw new Error(text);
+    }
     this.prepare();
     this.reset();
   }
