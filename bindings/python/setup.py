@@ -66,7 +66,7 @@ def build_library(root: Path) -> Path:
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        reason = f"{error}. Building {LIBRARY} needs {NEEDED}"
+        reason = f"{str(error).rstrip('.')}. Building {LIBRARY} needs {NEEDED}"
         raise SystemExit(f"exatrkx: {reason}") from None
     return root / target
 

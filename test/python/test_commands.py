@@ -10,9 +10,11 @@ import io
 import json
 import subprocess
 import unittest
+from unittest import mock
 
 from support import BUILD, EVENT, ROOT, LibraryCase, needs
 
+import exatrkx
 from exatrkx import _trackml_csv
 from exatrkx.__main__ import MODULES, main
 
@@ -63,7 +65,10 @@ class TestCommands(LibraryCase):
         for key, value in found.items():
             with self.subTest(key):
                 self.assertAlmostEqual(value, wanted[key], 6)
-        self.assertIn("technical efficiency", run("evaluate", *options)[1])
+        again = run("evaluate", *options)[1]
+        text = str(exatrkx.evaluate(self.event, self.tracks, min_pt=0.5))
+        self.assertIn("technical efficiency", again)
+        self.assertEqual(again, text + "\n")
 
     def test_folder(self) -> None:
         out = self.folder / "all"
@@ -138,7 +143,13 @@ class TestCommands(LibraryCase):
             ("find-tracks", "--event", self.folder, "--out", "x.csv"),
             ("evaluate", "--event", EVENT, "--tracks", "/none.csv"),
             ("display", "--event", "/none", "--out", self.folder / "x.html"),
+            ("display", "--event", EVENT, "--out", self.folder / "none" / "x.html"),
         ):
             with self.subTest(arguments[0]):
                 status, _, log = run(*arguments)
                 self.assertEqual((status, log.count("\n")), (1, 1), log)
+                self.assertNotIn(".part", log)
+        out = ["--out", self.folder / "x.png"]
+        with mock.patch.dict("sys.modules", matplotlib=None):
+            status, _, log = run("display", "--event", EVENT, *out)
+        self.assertEqual(log, "display: needs matplotlib (pip install matplotlib)\n")

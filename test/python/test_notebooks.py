@@ -59,3 +59,10 @@ class TestNotebooks(LibraryCase):
                 for kind in shown.get("data", ())
             }
             self.assertIn("text/html", kinds, path.name)
+            texts = [
+                shown["text"]
+                for cell in book.cells
+                for shown in cell.get("outputs", ())
+                if shown.get("name") == "stderr"
+            ]
+            self.assertNotIn("Warning", "".join(texts), path.name)

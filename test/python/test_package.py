@@ -114,6 +114,8 @@ class TestNames(LibraryCase):
                 call()
         with self.assertRaisesRegex(TypeError, "model: int"):
             exatrkx.find_tracks(3, self.event)
+        with self.assertRaisesRegex(TypeError, "model: Event, expected exatrkx.Model"):
+            exatrkx.find_tracks(self.event, self.model)
 
     def test_shipped_by_name(self) -> None:
         for name in ("default", "accurate", "positions"):
@@ -121,7 +123,7 @@ class TestNames(LibraryCase):
                 path = MODEL.with_stem(name)
                 expected = exatrkx.Model.load(path).config
                 self.assertEqual(exatrkx.Model.load(name).config, expected)
-        with self.assertRaises(exatrkx.FileError):
+        with self.assertRaisesRegex(exatrkx.FileError, "one of default, accurate"):
             exatrkx.Model.load("nothing")
         event = exatrkx.Event.example()
         self.assertTrue(np.array_equal(event.hit_ids, self.event.hit_ids))
@@ -285,7 +287,12 @@ class TestEvents(LibraryCase):
         self.check(path)
 
     def test_prefix(self) -> None:
-        self.assertEqual([len(e) for e in exatrkx.Events(EVENT)], [len(self.event)])
+        """Or the name of its file of hits."""
+        for name in (EVENT, f"{EVENT}-hits.csv.gz"):
+            (event,) = exatrkx.Events(name)
+            self.assertEqual((len(event), event.name), (len(self.event), EVENT.name))
+        event = exatrkx.Event.from_trackml(f"{EVENT}-hits.csv.gz")
+        self.assertEqual((event.name, event.has_truth), (EVENT.name, True))
 
     def test_progress(self) -> None:
         """Bars are seen by nobody where stderr is no terminal."""

@@ -57,7 +57,7 @@ class TestTraining(LibraryCase):
             reports: list[exatrkx.Report] = []
             model = exatrkx.train(
                 CONFIG,
-                [self.event],
+                self.event,
                 [self.event],
                 context=exatrkx.Context(threads),
                 report=reports.append,

@@ -3,8 +3,9 @@
     import exatrkx
 
     model = exatrkx.Model.load()
-    event = exatrkx.Event.from_trackml("examples/data/event000000001", detector=exatrkx.Detector.load())
+    event = exatrkx.Event.example()  # or from_trackml, from_arrays
     tracks = exatrkx.find_tracks(model, event)
+    print(exatrkx.evaluate(event, tracks))
 
 The library (libexatrkx.so) and numpy are loaded when a name of theirs is
 first used; the modules convert, simulate and plots do without the library.

@@ -17,13 +17,19 @@ MODULES = {
     "convert": ("convert", "model files from PyTorch networks"),
     "simulate": ("simulate", "events of the fast simulation of ACTS"),
     "plot": ("plots", "figures of training, tracks and edges"),
+    "adjust": ("adjust", "other cuts, radius, bounds or labels for a model file"),
+    "shrink": ("shrink", "prune and quantise model files"),
+    "widen": ("widen", "a wider graph network from a trained one"),
+    "population": ("population", "train several models, which copy the best"),
+    "acts-csv": ("acts_csv", "events of the CSV files of ACTS as TrackML events"),
+    "compare-events": ("compare_events", "two sets of events next to each other"),
 }
 
 
 def usage() -> str:
     """What the commands do."""
     lines = ["usage: python -m exatrkx COMMAND ... (--help for each)", ""]
-    lines += [f"  {name:12} {text}" for name, (_, text) in MODULES.items()]
+    lines += [f"  {name:14} {text}" for name, (_, text) in MODULES.items()]
     return "\n".join(lines)
 
 

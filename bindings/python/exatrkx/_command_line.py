@@ -97,6 +97,9 @@ def reported(name: str, work: Callable[[], None]) -> int:
     """Do the work; 1 and one line on stderr where it fails."""
     try:
         work()
+    except ModuleNotFoundError as error:
+        print(f"{name}: needs {error.name} (pip install {error.name})", file=sys.stderr)
+        return 1
     except (Error, OSError, ValueError, ImportError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1

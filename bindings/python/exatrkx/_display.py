@@ -103,9 +103,13 @@ def display(
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write a file that appears under its name only when complete."""
     partial = os.fspath(path) + ".part"
-    with open(partial, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(partial, path)
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(partial, path)
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
 
 
 def contents(event: Event, tracks: Tracks | None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ._context import Context
 from ._declarations import etx_particle
 from ._device_input import device_input
 from ._model import Detector, shipped
+from ._trackml_csv import prefix_of
 
 if TYPE_CHECKING:
     import pandas
@@ -162,7 +163,7 @@ class Event(_handle.Immutable):
     ) -> Event:
         """Read PREFIX-hits.csv[.gz] and its siblings, or single files.
 
-        Of a prefix, cells are read with a detector only, truth and particles
+        prefix may be the name of that file, too. Of a prefix, cells are read with a detector only, truth and particles
         where both files are. Cells also need a detector, and truth and
         particles go together (ValueError). Raises FileError or FormatError.
         """
@@ -178,7 +179,7 @@ class Event(_handle.Immutable):
         if detector is not None:
             geometry = _handle.pointer("detector", detector)
         if prefix is not None:
-            name = _library.file_name(prefix)
+            name = _library.file_name(prefix_of(os.fsdecode(prefix)))
             event = cls._read("etx_event_read_trackml", name, geometry)
             event.name = os.path.basename(os.fsdecode(name))
             return event

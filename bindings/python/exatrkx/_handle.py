@@ -65,13 +65,16 @@ def make(kind: str, function: str, *arguments: Any) -> Pointer:
 
 
 def pointer(name: str, value: Any) -> Pointer:
-    """Of an argument of that name, for calls; ArgumentError for None."""
+    """Of an argument of that name, for calls; ArgumentError for None, TypeError
+    for what is not of the class that the name tells."""
     if value is None:
         raise _errors.ArgumentError(f"{name}: None, expected an object")
-    if not isinstance(value, Handle):
+    wanted = {"events": "Event", "start": "Model"}.get(name, name.capitalize())
+    if wanted not in (kind.__name__ for kind in type(value).__mro__):
         kind = type(value).__name__
-        raise TypeError(f"{name}: {kind}, expected an object of exatrkx")
-    return value._pointer
+        raise TypeError(f"{name}: {kind}, expected exatrkx.{wanted}")
+    found: Pointer = value._pointer
+    return found
 
 
 class Handle:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _declarations, _handle, _library
+from . import _declarations, _errors, _handle, _library
 
 PACKAGE = Path(__file__).parent
 STAGES = (
@@ -26,6 +26,7 @@ STAGES = (
     "completion",
     "first_pass",
 )
+SHIPPED = ("default", "accurate", "positions")
 UNITS = ("modules", "layers")  # of a module map, as ETX_MAP_ numbers them
 METHODS = {
     name.removeprefix("ETX_LABEL_").lower(): number
@@ -143,6 +144,10 @@ class Model(_handle.Immutable):
             except FileNotFoundError:
                 if path is None:
                     raise
+                if not os.path.exists(name):
+                    raise _errors.FileError(
+                        f"{name}: neither a file nor one of {', '.join(SHIPPED)}"
+                    ) from None
         return cls(_handle.make("model", "etx_model_load", _library.file_name(path)))
 
     @classmethod

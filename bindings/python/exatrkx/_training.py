@@ -163,10 +163,15 @@ class Trainer(_handle.Handle):
         return Model(_handle.make("model", "etx_trainer_model", self._pointer))
 
 
+def several(events: Event | Iterable[Event]) -> Iterable[Event]:
+    """One event or more of them."""
+    return [events] if isinstance(events, Event) else events
+
+
 def train(
     config: str | Mapping[str, Any],
-    events: Iterable[Event],
-    validation: Iterable[Event] = (),
+    events: Event | Iterable[Event],
+    validation: Event | Iterable[Event] = (),
     *,
     start: Model | None = None,
     context: Context | None = None,
@@ -181,12 +186,13 @@ def train(
     of every step and of the validation. checkpoint is a file that is written
     when the training ends early, by Ctrl-C or any other exception; where it
     exists the training goes on from it, with the same config and events.
-    progress: a bar on a terminal, where the package tqdm is installed.
+    progress: a bar on a terminal or in a notebook, where the package tqdm is
+    installed.
     """
     with Trainer(config, start=start, context=context) as trainer:
-        for event in events:
+        for event in several(events):
             trainer.add(event)
-        others = list(validation)
+        others = list(several(validation))
         for event in others:
             trainer.add(event, validation=True)
         if checkpoint is not None and os.path.exists(checkpoint):
@@ -212,10 +218,10 @@ def train(
 def _learn(
     function: str,
     model: Model,
-    events: Iterable[Event],
+    events: Event | Iterable[Event],
     options: CompletionOptions | FirstPassOptions | ModuleMapOptions,
 ) -> Model:
-    kept = list(events)
+    kept = list(several(events))
     pointers = (ctypes.c_void_p * len(kept))(
         *(event._pointer._as_parameter_.value for event in kept)
     )
@@ -233,7 +239,7 @@ def _learn(
 
 def learn_completion(
     model: Model,
-    events: Iterable[Event],
+    events: Event | Iterable[Event],
     options: CompletionOptions | None = None,
 ) -> Model:
     """A copy of model whose find_tracks also completes tracks.
@@ -247,7 +253,7 @@ def learn_completion(
 
 def learn_first_pass(
     model: Model,
-    events: Iterable[Event],
+    events: Event | Iterable[Event],
     options: FirstPassOptions | None = None,
 ) -> Model:
     """A copy of model, which has a completion, whose find_tracks begins with
@@ -258,7 +264,7 @@ def learn_first_pass(
 
 def learn_module_map(
     model: Model,
-    events: Iterable[Event],
+    events: Event | Iterable[Event],
     options: ModuleMapOptions | None = None,
 ) -> Model:
     """A copy of model whose candidate edges come from a map of the modules, or
