@@ -18,7 +18,14 @@ import zipfile
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import _archive, _event_features, _state_dict, safetensors_file
+from exatrkx import (
+    _archive,
+    _check,
+    _event_features,
+    _facts,
+    _state_dict,
+    safetensors_file,
+)
 from support import EVENT, LIBRARY, REFERENCE, needs
 
 PUBLIC = REFERENCE / "exatrkx_models"
@@ -125,7 +132,7 @@ class TestFiles(ConvertCase):
         options = ("--options", '{"aggregation": ["sum"]}')
         status, text = self.convert("interaction_network", "w.pt", *options)
         self.assertEqual(status, 0, text)
-        self.assertIn("(0 of 800 decisions differ)", text)
+        self.assertRegex(text, r"of the original in float32: \d\S+ \(0 of 800 decisions")
         found = self.stage()["options"]
         self.assertEqual(found["n_iterations"], 3)
         self.assertEqual(found["edge_update"], "new")
@@ -159,6 +166,27 @@ class TestFiles(ConvertCase):
         self.assertEqual(status, 1, text)
         self.assertIn("no/event1", text)
         self.assertFalse(os.path.exists(self.path("n")))
+
+    def test_rounding(self) -> None:
+        """A model may differ as much as float32 makes the original differ from
+        itself in float64, and is compared with float32 where that is all."""
+
+        def run_exactly(values: np.ndarray) -> np.ndarray:
+            if not values.any():
+                raise RuntimeError("expected Float but found Double")
+            return values
+
+        original = _check.Original(1, lambda values: values + 0.25, run_exactly)
+        for value, expected in ((1.0, (1.0, 0.25)), (0.0, (0.25, 0.0))):
+            found, rounding = original.results(lambda run, v=value: run(np.array([v])))
+            self.assertEqual((found.item(), rounding), expected)
+        notes: list[str] = []
+        few = np.zeros(3)
+        _check._report(few, few + 0.01, 0.02, "point", "here", notes.append)
+        self.assertIn("of the original in float32: 0.02", notes[0])
+        for rounding in (0.0, 0.009):
+            with self.assertRaisesRegex(_facts.ConvertError, "--check: largest"):
+                _check._report(few, few + 0.01, rounding, "point", "here", print)
 
     @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
     def test_event_edge_features(self) -> None:
