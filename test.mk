@@ -55,6 +55,8 @@ FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
     $(filter %/unit/main.o %/support.o %/io_support.o %/io_models.o \
     %/train_bench.o %/train_events.o,$(TEST_OBJECTS))
 
+# The unit tests with a pool of threads that is broken on purpose.
+BROKEN_POOL := $(BUILD)/test/broken-pool
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
 TRAINING_MEMORY := $(BUILD)/test/training-memory
@@ -95,6 +97,12 @@ TESTS_PARTS := $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
     $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
 TESTS_LDLIBS = $(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK)
 $(TESTS): $(TESTS_PARTS)
+	$(call link,$(TESTS_LDLIBS))
+# A later failure replaces an earlier one: wrong in an unlucky order alone.
+$(BROKEN_POOL:$(BUILD)/test/%=$(BUILD)/gen/%.c): src/base/threads.c
+	@mkdir -p $(@D) && sed 's/block < atomic_load(&job->failed)/block >= 0/' \
+	    $< > $@ && ! cmp -s $< $@
+$(BROKEN_POOL): $(BROKEN_POOL:$(BUILD)/test/%=$(BUILD)/obj/gen/%.o) $(TESTS_PARTS)
 	$(call link,$(TESTS_LDLIBS))
 $(FAULTS): $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
 	$(call link,-Wl$(comma)--wrap=etx_arena_alloc \
@@ -250,11 +258,11 @@ tsan: deps
 	$(call instrument,tsan,$(TSAN),exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
 	    $(or $(ITEMS),$(TSAN_SUITES:%=suite:%))
-# Threads that stop at random, under ThreadSanitizer.
+# Threads that stop at random, under ThreadSanitizer; a broken pool must fail.
 SCHEDULES ?= 1 2 3
 SCHEDULE_SUITES := threads stress train_cache dist_comm dist_parts
 check-schedule: deps
-	$(call instrument,tsan,$(TSAN),exatrkx-tests)
+	$(call instrument,tsan,$(TSAN),exatrkx-tests broken-pool)
 	@$(CC) -shared -fPIC -O1 $(WARNINGS) test/schedule/yield.c \
 	    -o build/tsan/test/yield.so
 	@for seed in $(SCHEDULES); do \
@@ -262,6 +270,11 @@ check-schedule: deps
 	        CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
 	        $(SCHEDULE_SUITES:%=suite:%) || exit 1; \
 	done
+	@for seed in $(SCHEDULES); do \
+	    SCHEDULE_SEED=$$seed LD_PRELOAD=$(CURDIR)/build/tsan/test/yield.so \
+	        CK_RUN_CASE=test_threads_lowest_error build/tsan/test/broken-pool \
+	        >/dev/null 2>&1 || exit 0; \
+	done; echo 'check-schedule: a broken pool passes' >&2; exit 1
 # Of src; the emulation of CUDA runs what it does for a device.
 COVERAGE := --coverage -fprofile-update=atomic
 COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(patsubst %,device:%,\

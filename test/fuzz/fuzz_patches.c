@@ -1,7 +1,7 @@
 /* fuzz_patches.c -- valid files with some bytes replaced: a model with
- * completion, a checkpoint, a cached graph. The checksum is mended, so that
- * what it protects is reached. The first byte says which file; then follow
- * patches: offset (2 bytes), number of bytes (1), bytes.
+ * completion and first pass, a checkpoint, a cached graph. The checksum is
+ * mended, so that what it protects is reached. The first byte says which file;
+ * then follow patches: offset (2 bytes), number of bytes (1), bytes.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memmem */
@@ -56,14 +56,18 @@ static void make_model(void)
     etx_model *start = fuzz_model(fuzz_model_config);
     etx_event *event = fuzz_event(100, 5);
     const etx_event *const list[] = {event};
+    etx_model *completed = NULL;
     etx_model *model = NULL;
 
-    fuzz_require(
-        etx_model_learn_completion(&model, start, list, 1, NULL) == ETX_OK &&
-            etx_model_save(model, fuzz_path("model")) == ETX_OK,
+    fuzz_require(etx_model_learn_completion(&completed, start, list, 1, NULL) ==
+                         ETX_OK &&
+                     etx_model_learn_first_pass(
+                         &model, completed, list, 1, NULL) == ETX_OK &&
+                     etx_model_save(model, fuzz_path("model")) == ETX_OK,
         "no model with completion");
     files[0] = read_file(fuzz_path("model"));
     etx_model_free(model);
+    etx_model_free(completed);
     etx_model_free(start);
     etx_event_free(event);
 }
@@ -142,13 +146,19 @@ static etx_status use_model(const uint8_t *data, size_t size)
 {
     etx_model *model = NULL;
     etx_tracks *more = NULL;
+    etx_tracks *found = NULL;
     etx_status status = etx_model_load_memory(&model, data, size);
 
     if (status == ETX_OK)
         status =
             etx_complete_tracks(&more, tracks, context, model, events[0], NULL);
     if (status == ETX_OK)
-        fuzz_require(etx_tracks_n_hits(more) == 60, "other hits");
+        status = etx_find_long_tracks(&found, context, model, events[0], NULL);
+    if (status == ETX_OK)
+        fuzz_require(
+            etx_tracks_n_hits(more) == 60 && etx_tracks_n_hits(found) == 60,
+            "other hits");
+    etx_tracks_free(found);
     etx_tracks_free(more);
     etx_model_free(model);
     return status;

@@ -12,19 +12,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LENGTH_BYTES 8
 
 /* A model that was accepted is written, and what was written is accepted. */
 static void save_and_load(const struct etx_model *model)
 {
-    const char *path = "/tmp/exatrkx-fuzz-model";
+    const char *path = fuzz_path("model");
     struct etx_model *again = NULL;
 
     if (etx_model_write(model, path) != ETX_OK ||
         etx_model_read(&again, path) != ETX_OK ||
         strcmp(model->config, again->config) != 0)
         __builtin_trap();
+    (void)unlink(path);
     etx_model_free(again);
 }
 

@@ -47,9 +47,11 @@ const char *fuzz_file(int32_t slot, const void *data, size_t size)
 const char *fuzz_path(const char *name)
 {
     static char path[128];
+    const char *const folder =
+        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 
-    (void)snprintf(
-        path, sizeof path, "/tmp/exatrkx-fuzz-%ld-%s", (long)getpid(), name);
+    (void)snprintf(path, sizeof path, "%s/exatrkx-fuzz-%ld-%s", folder,
+        (long)getpid(), name);
     return path;
 }
 
