@@ -256,7 +256,8 @@ check-leaks: programs
 	    test/programs/acts.sh $(BUILD)
 tsan: deps
 	$(call instrument,tsan,$(TSAN),exatrkx-tests)
-	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
+	@TSAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
+	    test/check.sh build/tsan build/tsan/lib \
 	    $(or $(ITEMS),$(TSAN_SUITES:%=suite:%))
 # Threads that stop at random, under ThreadSanitizer; a broken pool must fail.
 SCHEDULES ?= 1 2 3

@@ -171,9 +171,9 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(channel1, n_cells, int32_t)));
     ETX_CHECK(etx_check_finite(__func__, "value", value, n_cells, 1));
     if (event->volume_id == NULL)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "%s: the event has no modules: call etx_event_set_modules first",
-            __func__));
+            __func__);
     ETX_CHECK(etx_event_replace_cells(event, &cells, detector));
 done:
     return etx_call_end(&host, status);

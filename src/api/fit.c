@@ -68,9 +68,9 @@ static etx_status use_map(struct etx_path_field *out, const char *function,
     ETX_CHECK(etx_check_ranges(function, sizes, sizeof sizes / sizeof *sizes));
     if (!(options->max_r > 0.0f && options->max_r <= FLT_MAX) ||
         !(options->max_z > 0.0f && options->max_z <= FLT_MAX))
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "%s: max_r %.9g and max_z %.9g mm: each has to be positive",
-            function, (double)options->max_r, (double)options->max_z));
+            function, (double)options->max_r, (double)options->max_z);
     ETX_CHECK(etx_check_finite(function, "field_map", options->field_map,
         (int64_t)options->n_r * options->n_z, 2));
     out->map = options->field_map;
@@ -184,9 +184,9 @@ etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
         etx_check_ranges(__func__, ranges, sizeof ranges / sizeof *ranges));
     for (int64_t t = 0; t < tracks->n_tracks; t++)
         if (!(parameters[t].chi2 >= 0.0 && parameters[t].chi2 <= DBL_MAX))
-            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            ETX_FAIL(ETX_ERR_ARGUMENT,
                 "%s: chi2 %g of track %" PRId64 " is negative or not finite",
-                __func__, parameters[t].chi2, t));
+                __func__, parameters[t].chi2, t);
     ETX_CHECK(
         etx_resolve_tracks(out, tracks, parameters, max_shared, min_hits));
 done:

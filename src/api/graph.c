@@ -145,9 +145,9 @@ etx_status etx_graph_set_edge_features(
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(graph), ETX_END));
     if (n_features < 0 || n_features > ETX_N_OWN_EDGE_FEATURES)
-        ETX_CHECK(etx_fail(n_features < 0 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
+        ETX_FAIL(n_features < 0 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
             "%s: n_features %" PRId64 " is not in 0..%d", __func__, n_features,
-            ETX_N_OWN_EDGE_FEATURES));
+            ETX_N_OWN_EDGE_FEATURES);
     if (n_features > 0) {
         ETX_CHECK(etx_check_finite(
             __func__, "features", features, graph->n_edges, n_features));

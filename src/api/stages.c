@@ -53,14 +53,13 @@ etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(n_dim),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     if (model->embedding.network == NULL)
-        ETX_CHECK(etx_fail(
-            ETX_ERR_ARGUMENT, "%s: the model has no embedding", __func__));
+        ETX_FAIL(ETX_ERR_ARGUMENT, "%s: the model has no embedding", __func__);
     columns = model->embedding.network->n_out;
     if (points != NULL && capacity < event->n_hits * columns)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "%s: capacity %lld is below the %lld values of %lld points",
             __func__, (long long)capacity, (long long)(event->n_hits * columns),
-            (long long)event->n_hits));
+            (long long)event->n_hits);
     if (points != NULL)
         ETX_CHECK(
             embed(points, event->n_hits * columns, context, model, event));
@@ -133,11 +132,9 @@ etx_status etx_find_tracks_batch(etx_tracks **out, etx_context *context,
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(events), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_events", n_events));
     for (int64_t e = 0; e < n_events; e++)
-        if (events[e] == NULL) {
-            status = etx_fail(ETX_ERR_ARGUMENT, "%s: events[%lld] is NULL",
-                __func__, (long long)e);
-            goto done;
-        }
+        if (events[e] == NULL)
+            ETX_FAIL(ETX_ERR_ARGUMENT, "%s: events[%lld] is NULL", __func__,
+                (long long)e);
     ETX_CHECK(
         etx_stage_find_tracks_batch(out, context, model, events, n_events));
 done:

@@ -21,9 +21,9 @@ etx_status etx_tracks_from_labels(
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(labels, n_hits, int32_t)));
     for (int64_t i = 0; i < n_hits; i++)
         if (labels[i] < -1)
-            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            ETX_FAIL(ETX_ERR_ARGUMENT,
                 "%s: label %" PRId64 " is %d and may not be below -1", __func__,
-                i, labels[i]));
+                i, labels[i]);
     ETX_CHECK(etx_tracks_group(out, n_hits, labels, 1));
 done:
     return etx_call_end(&host, status);
@@ -57,13 +57,13 @@ static etx_status check_lists(
             const int32_t hit = tracks->hit[k];
 
             if (hit < 0 || hit >= tracks->n_hits)
-                ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                ETX_FAIL(ETX_ERR_ARGUMENT,
                     "%s: hit %d of track %" PRId64 " is not in 0 to %" PRId64,
-                    function, hit, t, tracks->n_hits - 1));
+                    function, hit, t, tracks->n_hits - 1);
             if (last[hit] == t + 1)
-                ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                ETX_FAIL(ETX_ERR_ARGUMENT,
                     "%s: hit %d occurs twice in track %" PRId64, function, hit,
-                    t));
+                    t);
             last[hit] = t + 1;
         }
 done:

@@ -20,9 +20,9 @@ etx_status etx_tracks_write_csv(
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(tracks),
         ETX_GIVEN(event), ETX_GIVEN(path), ETX_END));
     if (tracks->n_hits != event->n_hits)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "%s: tracks of %" PRId64 " hits and an event of %" PRId64, __func__,
-            tracks->n_hits, event->n_hits));
+            tracks->n_hits, event->n_hits);
     ETX_CHECK(etx_tracks_csv_write(tracks, event, path));
 done:
     return etx_call_end(&host, status);

@@ -42,13 +42,13 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     if (rank < 0 || rank >= trainer->team.n_ranks)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT, "%s: rank %d of a team of %d",
-            __func__, (int)rank, (int)trainer->team.n_ranks));
+        ETX_FAIL(ETX_ERR_ARGUMENT, "%s: rank %d of a team of %d", __func__,
+            (int)rank, (int)trainer->team.n_ranks);
     if ((event != NULL) != (rank == trainer->team.rank))
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "%s: rank %d has the event, this is rank %d, and event is %s",
             __func__, (int)rank, (int)trainer->team.rank,
-            event == NULL ? "NULL" : "given"));
+            event == NULL ? "NULL" : "given");
     ETX_CHECK(
         etx_trainer_insert_event(trainer, event, n_hits, rank, validation));
 done:
@@ -65,8 +65,8 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     if (team != NULL)
         ETX_CHECK(etx_team_read(&known, team));
     if (known.n_ranks > 1 && trainer->partition.n_parts > 0)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the trainer computes parts of graphs", __func__));
+        ETX_FAIL(ETX_ERR_ARGUMENT, "%s: the trainer computes parts of graphs",
+            __func__);
     ETX_CHECK(etx_trainer_join(trainer, &known));
 done:
     return etx_call_end(&host, status);

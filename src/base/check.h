@@ -12,4 +12,12 @@
             goto done;                                                         \
     } while (0)
 
+/* Fail here: the arguments of etx_fail, whose status is that of the function.
+ */
+#define ETX_FAIL(...)                                                          \
+    do {                                                                       \
+        status = etx_fail(__VA_ARGS__);                                        \
+        goto done;                                                             \
+    } while (0)
+
 #endif

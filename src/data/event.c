@@ -149,12 +149,10 @@ static etx_status sort_particles(etx_particle **out, int64_t **out_ids,
     for (int64_t k = 0; k < n; k++) {
         sorted[k] = particles[order[k]];
         ids[k] = sorted[k].id;
-        if (k > 0 && ids[k] == ids[k - 1]) {
-            status = etx_fail(ETX_ERR_ARGUMENT,
+        if (k > 0 && ids[k] == ids[k - 1])
+            ETX_FAIL(ETX_ERR_ARGUMENT,
                 "particles %d and %d have the same id %" PRId64, order[k - 1],
                 order[k], ids[k]);
-            goto done;
-        }
     }
     *out = sorted;
     *out_ids = ids;
@@ -179,13 +177,11 @@ static etx_status find_particles(int32_t *rows, int64_t n_hits,
         const int64_t id = particle_ids[i];
 
         rows[i] = id == 0 ? -1 : (int32_t)etx_id_index_find(&index, id);
-        if (id != 0 && rows[i] < 0) {
-            status = etx_fail(ETX_ERR_ARGUMENT,
+        if (id != 0 && rows[i] < 0)
+            ETX_FAIL(ETX_ERR_ARGUMENT,
                 "hit %" PRId64 ": particle id %" PRId64
                 " is not among the %" PRId64 " particles",
                 i, id, n_particles);
-            goto done;
-        }
     }
 done:
     etx_id_index_release(&index);

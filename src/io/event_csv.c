@@ -345,12 +345,10 @@ etx_status etx_event_csv_read_prefix(
     ETX_CHECK(find_file(&particles, prefix, "particles"));
     if (detector != NULL)
         ETX_CHECK(find_file(&cells, prefix, "cells"));
-    if (hits == NULL) {
-        status = etx_fail(ETX_ERR_IO,
+    if (hits == NULL)
+        ETX_FAIL(ETX_ERR_IO,
             "there is neither %s-hits.csv nor %s-hits.csv.gz (errno %d)",
             prefix, prefix, ENOENT);
-        goto done;
-    }
     paths.hits = hits;
     paths.cells = cells;
     if (truth != NULL && particles != NULL) {

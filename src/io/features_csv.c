@@ -42,13 +42,11 @@ etx_status etx_features_csv_read(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_csv_read_matrix(&features, &n_hits, &n_features, path));
-    if (n_features < 3 || n_features > ETX_MAX_FEATURES) {
-        status = etx_fail(ETX_ERR_FORMAT,
+    if (n_features < 3 || n_features > ETX_MAX_FEATURES)
+        ETX_FAIL(ETX_ERR_FORMAT,
             "%s:1: %" PRId64 " numbers in a line, expected r, phi, z and at "
             "most %d more",
             path, n_features, ETX_MAX_FEATURES - 3);
-        goto done;
-    }
     ETX_CHECK(
         etx_alloc(&positions, n_hits, 3 * sizeof *positions, "hit positions"));
     for (int64_t i = 0; i < n_hits; i++)

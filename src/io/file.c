@@ -118,12 +118,10 @@ etx_status etx_file_read_checked(struct etx_bytes *out, const char *path,
         ETX_CHECK(check_start(descriptor, path, expected, check));
     ETX_CHECK(etx_alloc(&data, (int64_t)expected + 1, 1, "a file in memory"));
     ETX_CHECK(read_up_to(&size, descriptor, data, expected + 1, path));
-    if (size != expected) {
-        status = etx_fail(ETX_ERR_IO,
+    if (size != expected)
+        ETX_FAIL(ETX_ERR_IO,
             "%s: cannot read: it changed meanwhile, from %zu bytes to %s", path,
             expected, size > expected ? "more" : "less");
-        goto done;
-    }
     data[size] = '\0';
     out->data = data;
     out->size = size;

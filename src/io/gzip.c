@@ -153,10 +153,8 @@ etx_status etx_gunzip(struct etx_bytes *out, const char *path, const char *data,
     job.capacity = first_capacity(job.input, size, max_bytes);
     ETX_CHECK(etx_alloc(
         &job.output, (int64_t)job.capacity, 1, "a decompressed file"));
-    if (inflateInit2(&job.stream, GZIP_WINDOW) != Z_OK) {
-        status = etx_fail(ETX_ERR_MEMORY, "%s: no memory to decompress", path);
-        goto done;
-    }
+    if (inflateInit2(&job.stream, GZIP_WINDOW) != Z_OK)
+        ETX_FAIL(ETX_ERR_MEMORY, "%s: no memory to decompress", path);
     open = 1;
     ETX_CHECK(inflate_all(&job));
     ETX_CHECK(grow_output(&job));

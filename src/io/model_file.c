@@ -251,11 +251,9 @@ etx_status etx_model_parse(
 
     ETX_CHECK(etx_tensor_file_parse(&file, data, size));
     const struct etx_json *text = etx_json_get(file->metadata, CONFIG_KEY);
-    if (text == NULL) {
-        status = etx_fail(
+    if (text == NULL)
+        ETX_FAIL(
             ETX_ERR_FORMAT, "no model file: its metadata lack " CONFIG_KEY);
-        goto done;
-    }
     ETX_CHECK(etx_json_parse(&config, CONFIG_KEY, etx_json_text(text),
         text->length, ETX_CONFIG_MAX_DEPTH));
     ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));

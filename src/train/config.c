@@ -77,10 +77,8 @@ etx_status etx_train_config_read(
 
     ETX_CHECK(etx_json_parse(&read.json, "training config", text, strlen(text),
         ETX_CONFIG_MAX_DEPTH));
-    if (!etx_json_is(read.json, ETX_JSON_OBJECT)) {
-        status = etx_fail(ETX_ERR_FORMAT, "training config: not an object");
-        goto done;
-    }
+    if (!etx_json_is(read.json, ETX_JSON_OBJECT))
+        ETX_FAIL(ETX_ERR_FORMAT, "training config: not an object");
     ETX_CHECK(check_keys(read.json));
     ETX_CHECK(read_top(&read, read.json));
     ETX_CHECK(etx_train_config_read_sections(&read, read.json));

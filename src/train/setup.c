@@ -150,9 +150,9 @@ static etx_status drop_first_pass(
         if (label[i] < 0)
             row[n++] = (int32_t)i;
     if (n == 0)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "augmentation.first_pass left none of the %lld hits of an event",
-            (long long)n_hits));
+            (long long)n_hits);
     ETX_CHECK(etx_event_select_with_truth(&rest, *event, row, n));
     etx_event_free(*event);
     *event = rest;

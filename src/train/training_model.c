@@ -100,13 +100,11 @@ static etx_status make_model_config(struct etx_json **out,
         ETX_CHECK(etx_json_create_object(&made));
         ETX_CHECK(etx_json_set_integer(made, "schema", 1));
     }
-    if (described == NULL && etx_json_get(made, stage) == NULL) {
-        status = etx_fail(ETX_ERR_FORMAT,
+    if (described == NULL && etx_json_get(made, stage) == NULL)
+        ETX_FAIL(ETX_ERR_FORMAT,
             "training config: no \"model\", and no start model with a stage "
             "\"%s\"",
             stage);
-        goto done;
-    }
     if (config->stage < ETX_TRAIN_GNN)
         etx_json_remove(made, "cascade");
     if (described != NULL)

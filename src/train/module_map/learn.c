@@ -246,8 +246,8 @@ etx_status etx_module_map_learn(struct etx_module_map **out,
     for (int64_t e = 0; e < n_events; e++)
         ETX_CHECK(add_event(&learning, events[e]));
     if (learning.doublets.n == 0)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
-            "module map: no track of the events has two hits"));
+        ETX_FAIL(ETX_ERR_ARGUMENT,
+            "module map: no track of the events has two hits");
     ETX_CHECK(make_windows(&learning));
     ETX_CHECK(etx_module_map_check(learning.map));
     *out = learning.map;

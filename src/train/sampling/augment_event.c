@@ -34,9 +34,9 @@ static etx_status keep_hits(int32_t **row, int64_t *n,
         if (share == 0.0f || etx_random_uniform(random) >= share)
             (*row)[n_kept++] = (int32_t)i;
     if (n_kept == 0)
-        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+        ETX_FAIL(ETX_ERR_ARGUMENT,
             "augmentation.drop_hits left none of the %lld hits of an event",
-            (long long)event->n_hits));
+            (long long)event->n_hits);
     *n = n_kept;
 done:
     return status;
