@@ -215,7 +215,8 @@ static struct etx_completion *new_completion(bool is_barrel)
 {
     struct etx_completion *out = NULL;
 
-    ck_assert_ok(etx_completion_create(&out, N_LAYERS, 5));
+    ck_assert_ok(etx_table_create(
+        &out, &etx_completion_kind, (const int64_t[]){N_LAYERS, 5, 5, 1}));
     for (int32_t l = 0; l < N_LAYERS; l++) {
         out->layer[l * ETX_LAYER_WIDTH + ETX_LAYER_LAYER] = l;
         out->layer[l * ETX_LAYER_WIDTH + ETX_LAYER_IS_BARREL] = is_barrel;
@@ -271,7 +272,7 @@ static void add_overlaps(struct etx_candidate *out, const struct trial *trial)
     for (int32_t l = 0; l < N_LAYERS; l++)
         out->hit[l] = l;
     etx_candidate_add_overlaps(out, search);
-    etx_completion_free(completion);
+    etx_table_free(completion);
 }
 
 ETX_TEST(test_first_pass_overlaps, .rows = 2)
