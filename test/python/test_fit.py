@@ -53,6 +53,10 @@ class Fit(unittest.TestCase):
             np.array_equal(found.covariance, found.covariance.swapaxes(1, 2))
         )
 
+    def test_order_of_arguments(self):
+        with self.assertRaisesRegex(TypeError, "tracks: Event, expected exatrkx.Tracks"):
+            exatrkx.fit_tracks(self.event, self.tracks, self.detector)
+
     def test_select(self):
         found = self.fit(max_hit_chi2=20.0)
         keep = found.n_degrees > 0

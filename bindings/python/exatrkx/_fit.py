@@ -87,6 +87,7 @@ def fit_tracks(
     multiple scattering. event needs modules. Without a field in options
     model needs a completion, which knows it."""
     declared = _declarations.etx_track_parameters
+    fitted = _handle.pointer("tracks", tracks)
     out = np.zeros(len(tracks), declared)
     outlier = np.zeros(int(tracks.offsets[-1]), np.uint8)
     filled, _borrowed = (options or FitOptions())._filled()
@@ -95,7 +96,7 @@ def fit_tracks(
             "etx_fit_tracks",
             address(out),
             address(outlier),
-            _handle.pointer("tracks", tracks),
+            fitted,
             used,
             _handle.pointer("event", event),
             _handle.pointer("detector", detector),
