@@ -5,7 +5,6 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/tracks.h"
@@ -15,7 +14,6 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <string.h>
 
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_fit_options, max_z)
 
@@ -126,45 +124,11 @@ done:
     return etx_call_end(&host, status);
 }
 
-static etx_status select_tracks(etx_tracks *out, const etx_tracks *tracks,
-    const uint8_t *keep, const uint8_t *drop)
-{
-    etx_status status;
-
-    out->n_hits = tracks->n_hits;
-    ETX_CHECK(etx_alloc(&out->offset, tracks->n_tracks + 1, sizeof *out->offset,
-        "offsets of tracks"));
-    ETX_CHECK(etx_alloc(&out->hit, tracks->offset[tracks->n_tracks],
-        sizeof *out->hit, "hits of tracks"));
-    int64_t n = 0;
-    for (int64_t t = 0; t < tracks->n_tracks; t++) {
-        if (keep != NULL && keep[t] == 0)
-            continue;
-        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
-            if (drop == NULL || drop[k] == 0)
-                out->hit[n++] = tracks->hit[k];
-        out->offset[++out->n_tracks] = n;
-    }
-done:
-    return status;
-}
-
 etx_status etx_tracks_select(etx_tracks **out, const etx_tracks *tracks,
     const uint8_t *keep, const uint8_t *drop)
 {
-    etx_tracks *made = NULL;
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks), ETX_END));
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
-    ETX_CHECK(select_tracks(made, tracks, keep, drop));
-    *out = made;
-    made = NULL;
-done:
-    etx_tracks_free(made);
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_tracks_copy_kept(out, tracks, keep, drop), ETX_GIVEN(out),
+        ETX_GIVEN(tracks));
 }
 
 etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,

@@ -71,23 +71,6 @@ done:
     return status;
 }
 
-static etx_status copy_lists(
-    etx_tracks *out, const int64_t *offsets, const int32_t *hits)
-{
-    const int64_t n = offsets[out->n_tracks];
-    etx_status status;
-
-    ETX_CHECK(etx_alloc(&out->offset, out->n_tracks + 1, sizeof *out->offset,
-        "offsets of tracks"));
-    ETX_CHECK(etx_alloc(&out->hit, n, sizeof *out->hit, "hits of tracks"));
-    memcpy(out->offset, offsets,
-        (size_t)(out->n_tracks + 1) * sizeof *out->offset);
-    if (n > 0)
-        memcpy(out->hit, hits, (size_t)n * sizeof *out->hit);
-done:
-    return status;
-}
-
 etx_status etx_tracks_from_lists(etx_tracks **out, int64_t n_hits,
     int64_t n_tracks, const int64_t *offsets, const int32_t *hits)
 {
@@ -103,10 +86,11 @@ etx_status etx_tracks_from_lists(etx_tracks **out, int64_t n_hits,
     ETX_CHECK(check_offsets(__func__, n_tracks, offsets));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(hits, offsets[n_tracks], int32_t)));
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
-    made->n_hits = n_hits;
+    ETX_CHECK(etx_tracks_create(&made, n_hits, n_tracks, offsets[n_tracks]));
     made->n_tracks = n_tracks;
-    ETX_CHECK(copy_lists(made, offsets, hits));
+    memcpy(made->offset, offsets, (size_t)(n_tracks + 1) * sizeof *offsets);
+    if (offsets[n_tracks] > 0)
+        memcpy(made->hit, hits, (size_t)offsets[n_tracks] * sizeof *hits);
     ETX_CHECK(check_lists(__func__, made));
     *out = made;
     made = NULL;

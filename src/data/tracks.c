@@ -9,6 +9,47 @@
 
 #include <string.h>
 
+etx_status etx_tracks_create(
+    struct etx_tracks **out, int64_t n_hits, int64_t n_tracks, int64_t n_listed)
+{
+    struct etx_tracks *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
+    made->n_hits = n_hits;
+    ETX_CHECK(etx_alloc(
+        &made->offset, n_tracks + 1, sizeof *made->offset, "track offsets"));
+    ETX_CHECK(
+        etx_alloc(&made->hit, n_listed, sizeof *made->hit, "hits of tracks"));
+    *out = made;
+    made = NULL;
+done:
+    etx_tracks_free(made);
+    return status;
+}
+
+etx_status etx_tracks_copy_kept(struct etx_tracks **out,
+    const struct etx_tracks *tracks, const uint8_t *keep, const uint8_t *drop)
+{
+    struct etx_tracks *made = NULL;
+    int64_t n = 0;
+    etx_status status;
+
+    ETX_CHECK(etx_tracks_create(&made, tracks->n_hits, tracks->n_tracks,
+        tracks->offset[tracks->n_tracks]));
+    for (int64_t t = 0; t < tracks->n_tracks; t++) {
+        if (keep != NULL && keep[t] == 0)
+            continue;
+        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
+            if (drop == NULL || drop[k] == 0)
+                made->hit[n++] = tracks->hit[k];
+        made->offset[++made->n_tracks] = n;
+    }
+    *out = made;
+done:
+    return status;
+}
+
 /* Labels up to this many times the hits index a table. */
 #define MAX_SPARSE 4
 
@@ -112,12 +153,7 @@ etx_status etx_tracks_group(struct etx_tracks **out, int64_t n_hits,
     int64_t n_labels = highest_label(n_hits, labels) + 1;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&tracks, 1, sizeof *tracks, "tracks"));
-    tracks->n_hits = n_hits;
-    ETX_CHECK(etx_alloc(
-        &tracks->offset, n_hits + 1, sizeof *tracks->offset, "track offsets"));
-    ETX_CHECK(
-        etx_alloc(&tracks->hit, n_hits, sizeof *tracks->hit, "hits of tracks"));
+    ETX_CHECK(etx_tracks_create(&tracks, n_hits, n_hits, n_hits));
     if (n_labels > n_hits * MAX_SPARSE) {
         ETX_CHECK(etx_alloc(&dense, n_hits, sizeof *dense, "labels"));
         ETX_CHECK(renumber(dense, n_hits, labels));

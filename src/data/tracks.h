@@ -13,6 +13,15 @@ struct etx_tracks {
     int32_t *hit;    /* [offset[n_tracks]] rows of the event */
 };
 
+/* No tracks yet, but memory for n_tracks of n_listed hits together. */
+etx_status etx_tracks_create(struct etx_tracks **out, int64_t n_hits,
+    int64_t n_tracks, int64_t n_listed);
+
+/* The tracks with keep [n_tracks] not 0, without the hits with drop [as many as
+ * hits of tracks] not 0; NULL: all tracks, all hits. */
+etx_status etx_tracks_copy_kept(struct etx_tracks **out,
+    const struct etx_tracks *tracks, const uint8_t *keep, const uint8_t *drop);
+
 /* labels [n_hits], -1 = none, others >= 0 in any order and with gaps: tracks
  * are numbered by smallest hit; groups below min_hits are dropped; hits
  * ascend within a track. */

@@ -103,12 +103,8 @@ etx_status etx_resolve_tracks(struct etx_tracks **out,
     struct etx_tracks *made = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
-    made->n_hits = tracks->n_hits;
-    ETX_CHECK(etx_alloc(&made->offset, tracks->n_tracks + 1,
-        sizeof *made->offset, "offsets of tracks"));
-    ETX_CHECK(etx_alloc(&made->hit, tracks->offset[tracks->n_tracks],
-        sizeof *made->hit, "hits of tracks"));
+    ETX_CHECK(etx_tracks_create(&made, tracks->n_hits, tracks->n_tracks,
+        tracks->offset[tracks->n_tracks]));
     ETX_CHECK(resolve(made, tracks, parameters, max_shared, min_hits));
     *out = made;
     made = NULL;
