@@ -46,8 +46,8 @@ stage()
         --validation "$out/valid-medium" --validation "$out/valid-full" \
         --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
 }
-# One embedding for both models, with displaced particles in view. Then with hits,
-# cells and modules as worse detectors have them and beam spots of three lengths.
+# The same with hits, cells and modules as worse detectors have them and beam spots of
+# three lengths.
 robust()
 {
     config=$1
@@ -58,13 +58,13 @@ robust()
     done
     stage "$config" "$result" "$@"
 }
-stage embedding_accurate embedding
-robust embedding_robust embedding_robust --start "$out/embedding.safetensors"
 
-# From here on the networks see what the first pass leaves of large events. It is
-# learned from true tracks, and so is what completes tracks.
+# What completes tracks and the first pass are learned from true tracks; the model
+# file that holds them begins with an embedding. From here on the networks see what
+# the first pass leaves of large events. One embedding serves all models.
+stage embedding_first embedding
 build/examples/etx-learn-completion --data "$out/completion" --max-random 0.3 \
-    --model "$out/embedding_robust.safetensors" --out "$out/tables.safetensors"
+    --model "$out/embedding.safetensors" --out "$out/tables.safetensors"
 robust embedding_left embedding_left --start "$out/tables.safetensors"
 
 # adjust FROM TO KEY=VALUE...: other options
@@ -77,8 +77,8 @@ adjust()
         --out "$out/$to.safetensors" "$@"
 }
 
-adjust embedding_left default_embedding embedding.graph.radius=0.4 \
-    embedding.graph.max_edges_per_hit=62
+adjust embedding_left default_embedding embedding.graph.radius=0.42 \
+    embedding.graph.max_edges_per_hit=80
 stage filter filter --start "$out/default_embedding.safetensors"
 stage filter_again filter_again --start "$out/filter.safetensors"
 robust filter_left filter_left --start "$out/filter_again.safetensors"
@@ -98,8 +98,8 @@ stage gnn_positions positions --start "$out/filter_positions.safetensors"
 
 # The wide filter, and the graph network of twice the width that starts as the one
 # before.
-adjust gnn_left accurate_embedding embedding.graph.radius=0.5 \
-    embedding.graph.max_edges_per_hit=80
+adjust gnn_left accurate_embedding embedding.graph.radius=0.6 \
+    embedding.graph.max_edges_per_hit=150
 stage filter_accurate filter_accurate \
     --start "$out/accurate_embedding.safetensors"
 robust filter_robust filter_robust --start "$out/filter_accurate.safetensors"
