@@ -4,6 +4,22 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
+BEGIN {
+    event = "--event events/event000001000"
+    data = "--data train --validation valid"
+    example["etx-bench"] = "--hits 10000,100000 --model accurate --threads 2"
+    example["etx-evaluate"] = event " --tracks tracks.csv --min-pt 0.5"
+    example["etx-find-tracks"] = event " --out tracks.csv --timing"
+    example["etx-fit-tracks"] = event " --tracks tracks.csv --out fits.csv"
+    example["etx-graph"] = "--stage gnn " event " --out edges.csv"
+    example["etx-learn-completion"] = "--model gnn.safetensors --data train" \
+        " --out all.safetensors"
+    example["etx-seeds"] = event " --purity 0.9 --out seeds.csv"
+    example["etx-train"] = "--config gnn.json --start filter.safetensors " data \
+        " --out gnn.safetensors"
+    example["etx-train-distributed"] = example["etx-train"] " --ranks 4"
+}
+
 function plain(text)
 {
     gsub(/\\/, "\\e", text)
@@ -60,6 +76,8 @@ inside && NF {
 }
 
 END {
+    print ".SH EXAMPLES"
+    print plain(name) " " plain(example[name])
     print ".SH EXIT STATUS"
     print "0 when all went well, 1 when the work failed, with the reason on"
     print "standard error, 2 when the arguments make no sense."

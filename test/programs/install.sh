@@ -45,6 +45,12 @@ for program in "$tmp"/root/usr/bin/etx-*; do
     [ "$("$program" --help | grep -c '^  --')" -eq \
         "$(grep -c '^\.B \\-\\-' "$page")" ]
     grep -q '^\.B ETX_PRECISION' "$page"
+    # An example, of options that the program has.
+    example=$(sed -n '/^\.SH EXAMPLES/ { n; s/\\-/-/gp; }' "$page")
+    for word in $example; do
+        case $word in --*) "$program" --help | grep -q "^  $word " ;; esac
+    done
+    [ "${example%% --*}" = "$(basename "$program")" ]
 done
 # Every library that a file needs is in the bill of materials.
 make --no-print-directory -s BUILD="$tmp/build" sbom >/dev/null
