@@ -344,9 +344,9 @@ class TestErrors(LibraryCase):
     def test_mistaken(self) -> None:
         """Objects of another kind never reach the library, nor do values that
         C would cut short."""
-        with self.assertRaisesRegex(TypeError, "etx_model, not etx_event"):
+        with self.assertRaisesRegex(TypeError, "model: Event, expected exatrkx.Model"):
             exatrkx.find_tracks(self.event, self.model, self.context)
-        with self.assertRaisesRegex(TypeError, "etx_tracks, not etx_model"):
+        with self.assertRaisesRegex(TypeError, "tracks: Model, expected exatrkx.Tracks"):
             exatrkx.evaluate(self.event, [self.model])
         for wrong in (10**12, 2**32 + 1):
             with self.assertRaisesRegex(ValueError, "out of bounds"):

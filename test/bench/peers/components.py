@@ -76,7 +76,7 @@ def stage(name: str, title: str, is_from_edges: bool) -> Stage:
         Implementation(who, partial(prepare, is_from_edges=is_from_edges))
         for who, prepare in both.items()
     )
-    return Stage(name, title, "edge", make, implementations, compare, n_edges)
+    return Stage(name, title, "edge", make, implementations, n_edges, compare)
 
 
 STAGES = (
