@@ -157,8 +157,8 @@ check-fast: deps
 
 # All of the device without one: its suites, the same with every access checked,
 # with less and more shared memory, kernels as nvcc compiles them, what links with
-# NCCL; then each checker itself: what is broken on purpose must fail. An hour on
-# one processor, so only some are a part of check.
+# NCCL; then each checker itself: what is broken on purpose must fail. Long, so
+# only some are a part of check.
 check-device: deps
 	@$(MAKE) --no-print-directory $(SHIM_TESTS) $(SHIM_CHECKED)
 	@test/check.sh $(BUILD) $(LIB) devices checked ptx nccl gpu-report
