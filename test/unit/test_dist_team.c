@@ -142,8 +142,21 @@ ETX_TEST(test_dist_team_validations_synchronise)
     ck_assert_int_eq(lone.n_sums, n_first + 2);
 }
 
+static etx_status no_swap(void *user, float *received,
+    const int64_t *n_received, const float *sent, const int64_t *n_sent)
+{
+    (void)user;
+    (void)received;
+    (void)n_received;
+    (void)sent;
+    (void)n_sent;
+    return ETX_ERR_IO;
+}
+
 ETX_TEST(test_dist_team_comes_first)
 {
+    const etx_part_exchange exchange = {
+        .struct_size = sizeof exchange, .swap = no_swap};
     struct train_bench bench;
     struct lone lone = {.n_sums = 1};
     const etx_team team = make_lone(&lone);
@@ -158,6 +171,11 @@ ETX_TEST(test_dist_team_comes_first)
     ck_assert_ok(etx_trainer_add_event_of_rank(bench.trainer, NULL, 50, 1, 0));
     ck_assert_fails(etx_trainer_set_team(bench.trainer, NULL), ETX_ERR_ARGUMENT,
         "belong to ranks");
+    train_bench_close(&bench);
+    bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
+    ck_assert_ok(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange));
+    ck_assert_fails(etx_trainer_set_team(bench.trainer, &team),
+        ETX_ERR_ARGUMENT, "computes parts of graphs");
     train_bench_close(&bench);
 }
 

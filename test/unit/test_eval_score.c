@@ -219,6 +219,12 @@ ETX_TEST(test_eval_score_generation)
     ck_assert_ok(etx_evaluation_rates(&rates, &counts));
     ck_assert_double_eq(rates.primary_score, 0.5);
 
+    /* The means of no event are no number. */
+    const etx_evaluation_counts none = {.struct_size = sizeof none};
+    ck_assert_ok(etx_evaluation_rates(&rates, &none));
+    ck_assert_double_nan(rates.trackml_score);
+    ck_assert_double_nan(rates.primary_score);
+
     /* A caller of the first release has no such sum. */
     ck_assert_ok(etx_evaluate(&old, event, tracks, NULL));
     ck_assert_double_eq(old.trackml_score_sum, 0.625);

@@ -286,6 +286,41 @@ ETX_TEST(test_graph_options, .rows = ROWS(graph_rows))
     }
 }
 
+static float square_of(const float *position)
+{
+    return position[0] * position[0] + position[1] * position[1] +
+           position[2] * position[2];
+}
+
+/* Edges of either search lead from the hit nearer to the origin. */
+ETX_TEST(test_graph_outward)
+{
+    static const float points[] = {0.0f, 1.0f, 2.0f, 3.0f};
+    static const float position[] = {30.0f, 0.0f, 5.0f, 0.0f, 10.0f, 0.0f, 0.0f,
+        20.0f, 1.0f, 4.0f, 3.0f, 9.0f};
+    etx_graph_options options;
+    scoped_context *context = etx_test_context();
+    scoped_event *event = etx_test_event(4, position);
+
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.radius = 10.0f;
+    options.max_neighbours = 3;
+    options.orientation = ETX_ORIENT_OUTWARD;
+    for (int32_t is_knn = 0; is_knn < 2; is_knn++) {
+        scoped_graph *graph = NULL;
+
+        ck_assert_ok((is_knn ? etx_graph_build_knn : etx_graph_build_radius)(
+            &graph, context, 4, 1, points, event, &options));
+        ck_assert_int_eq(etx_graph_n_edges(graph), 6);
+        for (int64_t e = 0; e < 6; e++) {
+            const float *const from = position + 3 * etx_graph_src(graph)[e];
+            const float *const to = position + 3 * etx_graph_dst(graph)[e];
+
+            ck_assert_float_lt(square_of(from), square_of(to));
+        }
+    }
+}
+
 ETX_TEST(test_graph_points)
 {
     const uint32_t nan_bits = 0x7f800001u; /* a signalling one */

@@ -4,6 +4,8 @@
 #include "fit_events.h"
 
 #include "data/event.h"
+#include "stage/model.h"
+#include "stage/track_building/completion_table.h"
 #include "stage/track_fitting/path.h"
 
 #include <math.h>
@@ -294,11 +296,46 @@ ETX_TEST(test_track_fitting_options, .rows = ROWS(refused))
         refused[_i].status, refused[_i].error);
 }
 
+/* Without options the field is that which the model's completion learned. */
+ETX_TEST(test_track_fitting_in_the_field_of_a_model)
+{
+    scoped struct sample *sample = new_sample(10, 1.0, 0.0);
+    scoped_tracks *tracks = tracks_of(sample);
+    scoped_event *event = event_of(sample);
+    scoped_context *context = etx_test_context();
+    etx_track_parameters expected[10], out[10];
+    struct etx_completion *completion = NULL;
+    struct etx_model model = {.completion = NULL};
+    etx_fit_options options;
+
+    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, event,
+                          &sample->detector, &model, NULL),
+        "neither a field_map nor a model");
+    ck_assert_ok(etx_completion_create(&completion, 1, 0));
+    for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
+        completion->field[k] = FIELD;
+    model.completion = completion;
+    ck_assert_ok(etx_fit_tracks(
+        out, NULL, tracks, context, event, &sample->detector, &model, NULL));
+    ck_assert_ok(etx_fit_options_init(&options, sizeof options));
+    options.field = FIELD;
+    ck_assert_ok(etx_fit_tracks(expected, NULL, tracks, context, event,
+        &sample->detector, NULL, &options));
+    for (int64_t t = 0; t < 10; t++) {
+        ck_assert_int_eq(out[t].n_degrees, expected[t].n_degrees);
+        ck_assert_double_ne(out[t].q_over_pt, 0.0);
+        ck_assert_double_eq_tol(out[t].q_over_pt, expected[t].q_over_pt, 1e-9);
+    }
+    etx_completion_free(completion);
+}
+
 static const struct etx_test_change refused_maps[] = {
     {CHANGE(etx_fit_options, n_r, 1), ETX_ERR_ARGUMENT, "n_r"},
     {CHANGE(etx_fit_options, n_z, 100000), ETX_ERR_ARGUMENT, "n_z"},
     {CHANGE(etx_fit_options, max_r, 0.0f), ETX_ERR_ARGUMENT, "max_r 0"},
+    {CHANGE(etx_fit_options, max_r, INFINITY), ETX_ERR_ARGUMENT, "max_r inf"},
     {CHANGE(etx_fit_options, max_z, NAN), ETX_ERR_ARGUMENT, "max_z nan"},
+    {CHANGE(etx_fit_options, max_z, INFINITY), ETX_ERR_ARGUMENT, "max_z inf"},
 };
 
 ETX_TEST(test_track_fitting_maps, .rows = ROWS(refused_maps) + 1)
@@ -446,6 +483,9 @@ ETX_TEST(test_track_fitting_resolve_refused)
     parameters.chi2 = NAN;
     ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
         "chi2 nan of track 0");
+    parameters.chi2 = HUGE_VAL;
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+        "chi2 inf of track 0");
     parameters.chi2 = -1.0;
     ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
         "chi2 -1 of track 0");
