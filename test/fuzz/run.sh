@@ -61,7 +61,7 @@ while [ $# -gt 0 ]; do
             tail -40 "$build/$name.log"
         }
         echo "== fuzz $name: $(sed -nE \
-            -e 's/.* DONE +cov: ([0-9]+).*/\1 edges,/p' \
+            -e 's/.*DONE +cov: ([0-9]+).*/\1 edges,/p' \
             -e 's/^Done ([0-9]+) runs in ([0-9]+) .*/\1 runs in \2 s/p' \
             "$build/$name.log" | xargs)"
     done

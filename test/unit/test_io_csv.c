@@ -314,7 +314,8 @@ static const struct hits_row features_rows[] = {
     {"33 columns",
         "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,"
         "27,28,29,30,31,32,33\n",
-        BAD("f.csv:1: 33 numbers in a line")},
+        BAD("f.csv:1: 33 numbers in a line, expected r, phi, z and at most 29 "
+            "more")},
 };
 
 IO_TEST(test_io_csv_features, .rows = ROWS(features_rows))

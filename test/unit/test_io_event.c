@@ -135,6 +135,13 @@ IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
         const float *features = etx_event_cell_features(event);
         ck_assert(features[0] == 2.0f && features[1] == 0.75f);
         ck_assert(features[9] == 1.0f && features[10] == 1.0f);
+
+        /* The same by the names of the files. */
+        scoped_event *named = NULL;
+        ck_assert_ok(etx_event_read_trackml_files(&named, io_path("e-hits.csv"),
+            io_path("e-cells.csv"), NULL, NULL, detector));
+        ck_assert_mem_eq(
+            etx_event_cell_features(named), features, 18 * sizeof *features);
     }
 }
 
