@@ -241,7 +241,8 @@ TSAN := -fsanitize=thread -finstrument-functions \
     -finstrument-functions-exclude-file-list=src/op/
 TSAN_SUITES := threads stress stages host edge_bins graph checkop_radius_graph \
     checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
-    dist_training dist_parts
+    dist_training dist_parts dist_team first_pass completion module_map \
+    own_edge_features track_building track_fitting parts
 TSAN_SAMPLE := suite:threads suite:stress
 asan: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)

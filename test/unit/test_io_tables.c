@@ -6,9 +6,7 @@
 
 #include "io/safetensors.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MODEL       "examples/models/default.safetensors"
@@ -153,28 +151,18 @@ IO_TEST(test_io_tables_refused, .rows = ROWS(tables))
     struct etx_bytes bytes;
     scoped void *values = NULL;
     etx_model *model = NULL;
-    int64_t n_rows = 0;
 
     ck_assert_ok(etx_tensor_file_read(&bytes, MODEL));
     ck_assert_ok(etx_tensor_file_parse(&file, bytes.data, bytes.size));
     ck_assert_int_lt(file->n_tensors, MAX_TENSORS);
     memcpy(tensors, file->tensor, (size_t)file->n_tensors * sizeof tensors[0]);
     for (int64_t t = 0; t < file->n_tensors; t++)
-        if (strcmp(tensors[t].name, tables[_i].tensor) == 0) {
+        if (strcmp(tensors[t].name, tables[_i].tensor) == 0)
             values = change(&tensors[t], _i);
-            n_rows = tensors[t].dim[0];
-        }
     ck_assert_ok(etx_tensor_file_write(
         io_path("m"), file->n_tensors, tensors, file->metadata));
     ck_assert_fails(
         etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT, tables[_i].piece);
-    if (tables[_i].wrong == ROWS_LESS) {
-        char text[64];
-
-        (void)snprintf(text, sizeof text,
-            " have %" PRId64 ", %" PRId64 " and 1 rows", n_rows + 1, n_rows);
-        ck_assert_error(text);
-    }
     ck_assert_ptr_null(model);
     etx_bytes_release(&bytes);
 }

@@ -299,26 +299,26 @@ ETX_TEST(test_track_fitting_options, .rows = ROWS(refused))
 /* Without options the field is that which the model's completion learned. */
 ETX_TEST(test_track_fitting_in_the_field_of_a_model)
 {
-    scoped struct sample *sample = new_sample(10, 1.0, 0.0);
-    scoped_tracks *tracks = tracks_of(sample);
-    scoped_event *event = event_of(sample);
+    scoped struct fit_sample *sample = new_fit_sample(10, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped_event *event = fit_event_of(sample);
     scoped_context *context = etx_test_context();
     etx_track_parameters expected[10], out[10];
-    struct etx_completion *completion = NULL;
+    float learned[ETX_COMPLETION_N_FIELD];
+    struct etx_completion completion = {.field = learned};
     struct etx_model model = {.completion = NULL};
     etx_fit_options options;
 
     ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, event,
                           &sample->detector, &model, NULL),
         "neither a field_map nor a model");
-    ck_assert_ok(etx_completion_create(&completion, 1, 0));
     for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
-        completion->field[k] = FIELD;
-    model.completion = completion;
+        learned[k] = FIT_FIELD;
+    model.completion = &completion;
     ck_assert_ok(etx_fit_tracks(
         out, NULL, tracks, context, event, &sample->detector, &model, NULL));
     ck_assert_ok(etx_fit_options_init(&options, sizeof options));
-    options.field = FIELD;
+    options.field = FIT_FIELD;
     ck_assert_ok(etx_fit_tracks(expected, NULL, tracks, context, event,
         &sample->detector, NULL, &options));
     for (int64_t t = 0; t < 10; t++) {
@@ -326,7 +326,6 @@ ETX_TEST(test_track_fitting_in_the_field_of_a_model)
         ck_assert_double_ne(out[t].q_over_pt, 0.0);
         ck_assert_double_eq_tol(out[t].q_over_pt, expected[t].q_over_pt, 1e-9);
     }
-    etx_completion_free(completion);
 }
 
 static const struct etx_test_change refused_maps[] = {
