@@ -280,7 +280,7 @@ check-schedule: deps
 # Of src; the emulation of CUDA runs what it does for a device.
 COVERAGE := --coverage -fprofile-update=atomic
 COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(patsubst %,device:%,\
-    cuda cuda_half cuda_labels cuda_parts cuda_train))
+    cuda cuda_half cuda_labels cuda_parts cuda_train cuda_shim_inputs))
 coverage: deps
 	$(call instrument,coverage,$(COVERAGE),exatrkx-tests faults-tests \
 	    $(if $(SHIM_CXX),cuda-shim-tests))
