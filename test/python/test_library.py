@@ -111,7 +111,7 @@ class TestPipeline(LibraryCase):
             exatrkx.embed(self.model, self.event),
             options["radius"],
             orientation=options["orientation"],
-            max_neighbours=options["max_neighbours"],
+            max_neighbours=options.get("max_neighbours", 0),
             event=self.event,
         )
         graph = exatrkx.build_graph(self.model, self.event)
