@@ -66,6 +66,7 @@ def study(
 
 
 RESULTS = "docs/results.md"
+ROBUSTNESS = "docs/robustness.md"
 STUDIES = "test/bench/tables/README.md"
 
 
@@ -100,6 +101,25 @@ TABLES: dict[str, Table] = {
         "--events $EVENTS/test-medium",
         ["test-medium"],
         models=(DEFAULT,),
+    ),
+    "published": study(
+        RESULTS,
+        "published",
+        "--events $EVENTS/test-full --events $EVENTS/test-full-trackml",
+        ["test-full", "test-full-trackml"],
+    ),
+    "robustness": study(
+        ROBUSTNESS,
+        "robustness",
+        "--events $EVENTS/valid-medium --count 10 --simulate $EVENTS/robust-medium",
+        ["valid-medium"],
+    ),
+    "robustness-full": study(
+        ROBUSTNESS,
+        "robustness",
+        "--events $EVENTS/valid-full --count 2 --simulate $EVENTS/robust-full "
+        "--set full --seed 7000",
+        ["valid-full"],
     ),
     "sectors": Table(
         "docs/graph_parallel.md",

@@ -181,11 +181,11 @@ class Definitions(LibraryCase):
         options = ["--events", str(DATA), "--count", "3", "--model", str(model)]
         rows = printed(published.main, *options)[2:]
         self.assertEqual(
-            [row[1:3] for row in rows],
+            [row[2:4] for row in rows],
             [["all", "0.5"], ["all", "0.1"], ["pixels", "0.9"]],
         )
         for row in rows:
-            self.assertGreater(float(row[3].split()[0]), 0.9, row)
+            self.assertGreater(float(row[4].split()[0]), 0.9, row)
 
     def test_union(self) -> None:
         """A model twice: half of all tracks are duplicates, none of the rest."""

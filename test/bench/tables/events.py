@@ -11,11 +11,17 @@ from pathlib import Path
 import exatrkx
 
 
-def event_options(table: str, count: int) -> argparse.ArgumentParser:
-    """The options of a table over events and of all such tables."""
+def event_options(
+    table: str, count: int, action: str = "store"
+) -> argparse.ArgumentParser:
+    """The options of a table over events and of all such tables.
+
+    action: of --events; append where several folders are compared.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m tables.{table}")
     add = parser.add_argument
-    add("--events", type=Path, required=True, metavar="DIR", help="with truth")
+    text = "with truth"
+    add("--events", type=Path, required=True, action=action, metavar="DIR", help=text)
     text = f"events, default {count}"
     add("--count", type=int, default=count, metavar="N", help=text)
     add("--threads", type=int, default=1, metavar="N")

@@ -1,6 +1,7 @@
 """published -- the shipped models by the definitions of published figures.
 
-    python -m tables.published --events DIR [--count 2] [--model FILE ...]
+    python -m tables.published --events DIR [--events DIR2 ...] [--count 2]
+        [--model FILE ...]
 
 All hits: charged particles above 0.5 and 0.1 GeV with at least 5 hits. Pixels
 alone: tracks are found with all hits; of particles above 0.9 GeV and of tracks
@@ -25,6 +26,7 @@ from .markdown import table
 
 PIXELS = (7, 8, 9)  # volumes
 HEAD = [
+    "events",
     "model",
     "hits",
     "pT above, GeV",
@@ -51,10 +53,9 @@ def pixels_of(
     return fewer, exatrkx.Tracks.from_labels(tracks.labels[rows])
 
 
-def cells(name: str, hits: str, min_pt: float, rates: exatrkx.Evaluation) -> list[str]:
+def cells(hits: str, min_pt: float, rates: exatrkx.Evaluation) -> list[str]:
     found = rates.technical_efficiency
     return [
-        name,
         hits,
         f"{min_pt}",
         f"{found.value:.4f} ({found.low:.4f} .. {found.high:.4f})",
@@ -66,23 +67,32 @@ def cells(name: str, hits: str, min_pt: float, rates: exatrkx.Evaluation) -> lis
     ]
 
 
+def rows_of(
+    model: exatrkx.Model, events: Sequence[exatrkx.Event], context: exatrkx.Context
+) -> list[list[str]]:
+    """The rows of a model and some events, without their names."""
+    tracks = [exatrkx.find_tracks(model, event, context) for event in events]
+    rows = [
+        cells("all", min_pt, exatrkx.evaluate(events, tracks, min_pt=min_pt))
+        for min_pt in (0.5, 0.1)
+    ]
+    pairs = [pixels_of(*pair) for pair in zip(events, tracks, strict=True)]
+    inner = [list(values) for values in zip(*pairs, strict=True)]
+    rates = exatrkx.evaluate(*inner, min_pt=0.9, min_particle_hits=3)
+    return [*rows, cells("pixels", 0.9, rates)]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = event_options("published", count=2)
+    parser = event_options("published", count=2, action="append")
     parser.add_argument("--model", type=Path, action="append", metavar="FILE")
     options = parser.parse_args(arguments)
     context = exatrkx.Context(options.threads)
-    events = read_events(options.events, options.count)
     rows = []
-    for path in options.model or [MODELS / f"{name}.safetensors" for name in NAMES]:
-        model = exatrkx.Model.load(path)
-        tracks = [exatrkx.find_tracks(model, event, context) for event in events]
-        for min_pt in (0.5, 0.1):
-            rates = exatrkx.evaluate(events, tracks, min_pt=min_pt)
-            rows.append(cells(path.stem, "all", min_pt, rates))
-        pairs = [pixels_of(*pair) for pair in zip(events, tracks, strict=True)]
-        inner = [list(values) for values in zip(*pairs, strict=True)]
-        rates = exatrkx.evaluate(*inner, min_pt=0.9, min_particle_hits=3)
-        rows.append(cells(path.stem, "pixels", 0.9, rates))
+    for folder in options.events:
+        events = read_events(folder, options.count)
+        for path in options.model or [MODELS / f"{name}.safetensors" for name in NAMES]:
+            made = rows_of(exatrkx.Model.load(path), events, context)
+            rows += [[folder.name, path.stem, *row] for row in made]
     print(table(HEAD, rows), end="")
     return 0
 
