@@ -20,12 +20,12 @@
 
 /* Scores differ by rounding alone; CPU and device round in another order, and
  * float16 keeps 11 bits of what goes from layer to layer, TF32 of what goes
- * into a product. */
+ * into a product: both change a score about as much. */
 static const struct precision {
     int32_t precision;
     float max_difference; /* of a score */
 } precisions[] = {{ETX_PRECISION_FLOAT32, 1e-3f},
-    {ETX_PRECISION_FLOAT16, 2e-2f}, {ETX_PRECISION_TF32, 1e-2f}};
+    {ETX_PRECISION_FLOAT16, 2e-2f}, {ETX_PRECISION_TF32, 2e-2f}};
 
 #define N_PRECISIONS ROWS(precisions)
 
