@@ -363,6 +363,16 @@ class Event : public Handle<etx_event, etx_event_free>
         check_size("cluster positions", positions, 6 * n_hits());
         check(etx_event_set_cluster_positions(get(), positions.data()));
     }
+    // further particles of hits: rows of hits and particle ids, [n_shared]
+    void set_shared_hits(
+        Span<const std::int32_t> hits, Span<const std::int64_t> particle_ids)
+    {
+        const auto n = static_cast<std::int64_t>(hits.size());
+
+        check_size("particle ids", particle_ids, n);
+        check(etx_event_set_shared_hits(
+            get(), n, hits.data(), particle_ids.data()));
+    }
     // particle_ids [n_hits]; weights [n_hits] or none
     void set_truth(Span<const std::int64_t> particle_ids,
         Span<const etx_particle> particles, Span<const float> weights = {})

@@ -237,6 +237,26 @@ done:
     return etx_call_end(&host, status);
 }
 
+etx_status etx_event_set_shared_hits(etx_event *event, int64_t n_shared,
+    const int32_t *hits, const int64_t *particle_ids)
+{
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(etx_check_count(__func__, "n_shared", n_shared));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(hits, n_shared, int32_t)));
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(particle_ids, n_shared, int64_t)));
+    if (event->particle_id == NULL)
+        ETX_FAIL(ETX_ERR_ARGUMENT,
+            "%s: the event has no truth: call etx_event_set_truth first",
+            __func__);
+    ETX_CHECK(etx_event_replace_shared(event, n_shared, hits, particle_ids));
+done:
+    return etx_call_end(&host, status);
+}
+
 ETX_GETTER(int64_t, etx_event_n_hits, etx_event, n_hits, 0)
 ETX_GETTER(const int64_t *, etx_event_hit_ids, etx_event, hit_id, NULL)
 ETX_GETTER(const float *, etx_event_positions, etx_event, position, NULL)
@@ -245,6 +265,10 @@ ETX_GETTER(
 ETX_GETTER(int64_t, etx_event_n_particles, etx_event, n_particles, 0)
 ETX_GETTER(
     const etx_particle *, etx_event_particles, etx_event, particles, NULL)
+ETX_GETTER(int64_t, etx_event_n_shared_hits, etx_event, n_shared, 0)
+ETX_GETTER(const int32_t *, etx_event_shared_hits, etx_event, shared_hit, NULL)
+ETX_GETTER(const int64_t *, etx_event_shared_particle_ids, etx_event,
+    shared_particle_id, NULL)
 ETX_GETTER(
     const float *, etx_event_cell_features, etx_event, cell_features, NULL)
 ETX_GETTER(const float *, etx_event_cluster_positions, etx_event,

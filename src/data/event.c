@@ -1,4 +1,5 @@
-/* data/event.c -- the hits of one collision: create, set arrays, free.
+/* data/event.c -- the hits of one collision: create, set arrays, free. What
+ * made the hits is in event_truth.c.
  *
  * Functions build the new arrays first and assign them when nothing can fail
  * any more.
@@ -8,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/heap.h"
-#include "base/sort.h"
 #include "base/status.h"
 #include "data/id_index.h"
 
@@ -131,115 +131,6 @@ done:
     return status;
 }
 
-/* *out [n] the particles by ascending id, *out_ids [n] their ids. */
-static etx_status sort_particles(etx_particle **out, int64_t **out_ids,
-    int64_t n, const etx_particle *particles)
-{
-    etx_particle *sorted = NULL;
-    int64_t *ids = NULL;
-    int32_t *order = NULL;
-    etx_status status = ETX_OK;
-
-    ETX_CHECK(etx_alloc(&sorted, n, sizeof *sorted, "particles"));
-    ETX_CHECK(etx_alloc(&ids, n, sizeof *ids, "particle ids"));
-    ETX_CHECK(etx_alloc(&order, n, sizeof *order, "particle order"));
-    for (int64_t i = 0; i < n; i++)
-        ids[i] = particles[i].id;
-    ETX_CHECK(etx_sort_order(order, ids, n));
-    for (int64_t k = 0; k < n; k++) {
-        sorted[k] = particles[order[k]];
-        ids[k] = sorted[k].id;
-        if (k > 0 && ids[k] == ids[k - 1])
-            ETX_FAIL(ETX_ERR_ARGUMENT,
-                "particles %d and %d have the same id %" PRId64, order[k - 1],
-                order[k], ids[k]);
-    }
-    *out = sorted;
-    *out_ids = ids;
-    sorted = NULL;
-    ids = NULL;
-done:
-    etx_free(sorted);
-    etx_free(ids);
-    etx_free(order);
-    return status;
-}
-
-/* rows [n_hits] of the particles that have ids [n_particles], -1 = noise. */
-static etx_status find_particles(int32_t *rows, int64_t n_hits,
-    const int64_t *particle_ids, int64_t n_particles, const int64_t *ids)
-{
-    struct etx_id_index index = {.n_ids = 0};
-    etx_status status = ETX_OK;
-
-    ETX_CHECK(etx_id_index_build(&index, n_particles, ids));
-    for (int64_t i = 0; i < n_hits; i++) {
-        const int64_t id = particle_ids[i];
-
-        rows[i] = id == 0 ? -1 : (int32_t)etx_id_index_find(&index, id);
-        if (id != 0 && rows[i] < 0)
-            ETX_FAIL(ETX_ERR_ARGUMENT,
-                "hit %" PRId64 ": particle id %" PRId64
-                " is not among the %" PRId64 " particles",
-                i, id, n_particles);
-    }
-done:
-    etx_id_index_release(&index);
-    return status;
-}
-
-/* The arrays that make up the truth. */
-struct truth {
-    int64_t *particle_id;
-    int32_t *particle_row;
-    float *weight;
-    etx_particle *particles;
-};
-
-static void release_truth(const struct truth *truth)
-{
-    etx_free(truth->particle_id);
-    etx_free(truth->particle_row);
-    etx_free(truth->weight);
-    etx_free(truth->particles);
-}
-
-etx_status etx_event_replace_truth(struct etx_event *event,
-    const int64_t *particle_ids, const float *weights, int64_t n_particles,
-    const etx_particle *particles)
-{
-    struct truth truth = {.weight = NULL};
-    int64_t *ids = NULL;
-    etx_status status = ETX_OK;
-    const int64_t n = event->n_hits;
-
-    ETX_CHECK(etx_alloc_copy(&truth.particle_id, particle_ids, n,
-        sizeof *truth.particle_id, "particle ids of hits"));
-    ETX_CHECK(etx_alloc(&truth.particle_row, n, sizeof *truth.particle_row,
-        "particle rows of hits"));
-    ETX_CHECK(etx_alloc(&truth.weight, n, sizeof *truth.weight, "weights"));
-    ETX_CHECK(sort_particles(&truth.particles, &ids, n_particles, particles));
-    ETX_CHECK(
-        find_particles(truth.particle_row, n, particle_ids, n_particles, ids));
-    for (int64_t i = 0; i < n; i++)
-        truth.weight[i] = weights != NULL ? weights[i] : 1.0f / (float)n;
-
-    const struct truth old = {.particle_id = event->particle_id,
-        .particle_row = event->particle_row,
-        .weight = event->weight,
-        .particles = event->particles};
-    event->particle_id = truth.particle_id;
-    event->particle_row = truth.particle_row;
-    event->weight = truth.weight;
-    event->particles = truth.particles;
-    event->n_particles = n_particles;
-    truth = old;
-done:
-    release_truth(&truth);
-    etx_free(ids);
-    return status;
-}
-
 /* *out [n, width]: rows of values, which may be NULL. */
 static etx_status select_rows(void *out, const void *values,
     const int32_t *rows, int64_t n, size_t width, const char *what)
@@ -331,5 +222,8 @@ void etx_event_free(etx_event *event)
     etx_free(event->particle_row);
     etx_free(event->weight);
     etx_free(event->particles);
+    etx_free(event->shared_hit);
+    etx_free(event->shared_particle_id);
+    etx_free(event->shared_particle_row);
     etx_free(event);
 }

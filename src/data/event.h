@@ -36,12 +36,21 @@ struct etx_event {
     float *weight;         /* [n_hits] TrackML hit weights */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] sorted by id */
+    int64_t n_shared;        /* further particles of hits, by hit, then row */
+    int32_t *shared_hit;     /* [n_shared] a hit that is not noise */
+    int64_t *shared_particle_id;  /* [n_shared] */
+    int32_t *shared_particle_row; /* [n_shared] unlike the hit's others */
 };
+
+/* Row of particle k of a hit, 0 the one of particle_row; -1 behind the last. */
+int32_t etx_event_particle_of(
+    const struct etx_event *event, int64_t hit, int64_t k);
 
 /* *out: the hits rows [n] of an event, without truth, for etx_event_free. */
 etx_status etx_event_select(struct etx_event **out,
     const struct etx_event *event, const int32_t *rows, int64_t n);
-/* The same with truth, if the event has it: all its particles stay. */
+/* The same with truth, if the event has it: all its particles stay, and of a
+ * shared hit the first. */
 etx_status etx_event_select_with_truth(struct etx_event **out,
     const struct etx_event *event, const int32_t *rows, int64_t n);
 
@@ -66,5 +75,7 @@ etx_status etx_event_replace_modules(struct etx_event *event,
 etx_status etx_event_replace_truth(struct etx_event *event,
     const int64_t *particle_ids, const float *weights, int64_t n_particles,
     const etx_particle *particles);
+etx_status etx_event_replace_shared(struct etx_event *event, int64_t n_shared,
+    const int32_t *hits, const int64_t *particle_ids);
 
 #endif

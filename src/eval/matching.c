@@ -43,6 +43,19 @@ int32_t etx_particle_is_selected(
            fabs(etx_particle_eta(particle)) < (double)options->max_eta;
 }
 
+/* Add n to the counts of all particles of a hit. */
+static void add_particles(
+    int32_t *count, const struct etx_event *event, int64_t hit, int32_t n)
+{
+    for (int64_t k = 0;; k++) {
+        const int32_t particle = etx_event_particle_of(event, hit, k);
+
+        if (particle == NONE)
+            break;
+        count[particle] += n;
+    }
+}
+
 /* The particle with most hits of track t. count [n_particles] is zero before
  * and after. */
 static void find_majority(struct etx_matching *matching, int32_t *count,
@@ -53,29 +66,23 @@ static void find_majority(struct etx_matching *matching, int32_t *count,
     int32_t best = NONE;
     int32_t n_best = 0;
 
-    for (int64_t k = begin; k < end; k++) {
-        const int32_t particle = event->particle_row[tracks->hit[k]];
+    for (int64_t k = begin; k < end; k++)
+        add_particles(count, event, tracks->hit[k], 1);
+    for (int64_t k = begin; k < end; k++)
+        for (int64_t i = 0;; i++) {
+            const int32_t particle =
+                etx_event_particle_of(event, tracks->hit[k], i);
 
-        if (particle != NONE)
-            count[particle]++;
-    }
-    for (int64_t k = begin; k < end; k++) {
-        const int32_t particle = event->particle_row[tracks->hit[k]];
-
-        if (particle == NONE)
-            continue;
-        if (count[particle] > n_best ||
-            (particle < best && count[particle] == n_best)) {
-            best = particle;
-            n_best = count[particle];
+            if (particle == NONE)
+                break;
+            if (count[particle] > n_best ||
+                (particle < best && count[particle] == n_best)) {
+                best = particle;
+                n_best = count[particle];
+            }
         }
-    }
-    for (int64_t k = begin; k < end; k++) {
-        const int32_t particle = event->particle_row[tracks->hit[k]];
-
-        if (particle != NONE)
-            count[particle] = 0;
-    }
+    for (int64_t k = begin; k < end; k++)
+        add_particles(count, event, tracks->hit[k], -1);
     matching->majority[t] = best;
     matching->n_majority[t] = n_best;
 }
@@ -105,8 +112,7 @@ static void fill(struct etx_matching *matching, int32_t *count,
     const etx_evaluation_options *options)
 {
     for (int64_t i = 0; i < event->n_hits; i++)
-        if (event->particle_row[i] != NONE)
-            matching->hits_of_particle[event->particle_row[i]]++;
+        add_particles(matching->hits_of_particle, event, i, 1);
     for (int64_t t = 0; t < tracks->n_tracks; t++) {
         find_majority(matching, count, event, tracks, t);
         matching->particle[t] = NONE;

@@ -27,12 +27,23 @@ static void add_hit(
         sum->primary += (double)event->weight[hit];
 }
 
+static int32_t is_of(
+    const struct etx_event *event, int64_t hit, int32_t particle)
+{
+    for (int64_t k = 0;; k++) {
+        const int32_t p = etx_event_particle_of(event, hit, k);
+
+        if (p == particle || p < 0)
+            return p == particle;
+    }
+}
+
 /* Add the weights of the hits of track t that are its matched particle's. */
 static void add_earned(struct etx_scores *sum, const struct etx_event *event,
     const struct etx_tracks *tracks, int64_t t, int32_t particle)
 {
     for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
-        if (event->particle_row[tracks->hit[k]] == particle)
+        if (is_of(event, tracks->hit[k], particle))
             add_hit(sum, event, tracks->hit[k]);
 }
 

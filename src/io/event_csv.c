@@ -211,11 +211,91 @@ done:
 
 /* What truth says of every hit, in the order of the hits. */
 struct truth {
-    int64_t *particle_id; /* [n_hits] -1 before the hit's row was seen */
-    float *weight;        /* [n_hits] */
+    int64_t *particle_id; /* [n_hits] -1 before the hit's first row was seen */
+    float *weight;        /* [n_hits] of all rows of the hit */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] */
+    int64_t n_shared;        /* later rows of hits */
+    int64_t *shared_row;     /* [n_shared] in the file */
+    int64_t *shared_key;     /* [n_shared] one number for hit and particle */
+    int32_t *shared_hit;     /* [n_shared] */
+    int64_t *shared_id;      /* [n_shared] */
 };
+
+static etx_status allocate_truth(
+    struct truth *truth, int64_t n_hits, int64_t n_rows)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&truth->particle_id, n_hits, sizeof *truth->particle_id,
+        "particles of hits"));
+    ETX_CHECK(etx_alloc(
+        &truth->weight, n_hits, sizeof *truth->weight, "hit weights"));
+    ETX_CHECK(etx_alloc(&truth->shared_row, n_rows, sizeof *truth->shared_row,
+        "rows of shared hits"));
+    ETX_CHECK(etx_alloc(&truth->shared_key, n_rows, sizeof *truth->shared_key,
+        "keys of shared hits"));
+    ETX_CHECK(etx_alloc(
+        &truth->shared_hit, n_rows, sizeof *truth->shared_hit, "shared hits"));
+    ETX_CHECK(etx_alloc(&truth->shared_id, n_rows, sizeof *truth->shared_id,
+        "particles of shared hits"));
+    for (int64_t i = 0; i < n_hits; i++)
+        truth->particle_id[i] = -1;
+done:
+    return status;
+}
+
+static void release_truth(const struct truth *truth)
+{
+    etx_free(truth->particles);
+    etx_free(truth->particle_id);
+    etx_free(truth->weight);
+    etx_free(truth->shared_row);
+    etx_free(truth->shared_key);
+    etx_free(truth->shared_hit);
+    etx_free(truth->shared_id);
+}
+
+static etx_status fail_twice(const struct etx_csv *csv, int64_t row)
+{
+    return etx_csv_fail(csv, row, TRUTH_HIT, "occurs twice with one particle");
+}
+
+/* A later row of a hit: particle is the row of id in the file of particles. */
+static etx_status add_shared(struct truth *truth, const struct etx_csv *csv,
+    int64_t row, int64_t hit, int64_t id, int64_t particle)
+{
+    if (id == 0 || truth->particle_id[hit] == 0)
+        return etx_csv_fail(csv, row, TRUTH_HIT, "occurs twice, once as noise");
+    if (id == truth->particle_id[hit])
+        return fail_twice(csv, row);
+    truth->shared_row[truth->n_shared] = row;
+    truth->shared_key[truth->n_shared] = hit * truth->n_particles + particle;
+    truth->shared_hit[truth->n_shared] = (int32_t)hit;
+    truth->shared_id[truth->n_shared] = id;
+    truth->n_shared++;
+    return ETX_OK;
+}
+
+/* No later row of a hit may be that of another again. */
+static etx_status check_shared(
+    const struct truth *truth, const struct etx_csv *csv)
+{
+    struct etx_id_index index = {0};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_id_index_build(&index, truth->n_shared, truth->shared_key));
+
+    const int64_t first = etx_id_index_duplicate(&index, truth->shared_key);
+    if (first >= 0) {
+        const int64_t last =
+            etx_id_index_find(&index, truth->shared_key[first]);
+        status = fail_twice(csv, truth->shared_row[last]);
+    }
+done:
+    etx_id_index_release(&index);
+    return status;
+}
 
 static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
     const struct etx_event_paths *paths, const struct etx_id_index *hits,
@@ -230,16 +310,19 @@ static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
         int64_t particle = -1;
 
         ETX_CHECK(find_row(&hit, hits, csv, row, TRUTH_HIT, paths->hits));
-        if (truth->particle_id[hit] >= 0)
-            return etx_csv_fail(csv, row, TRUTH_HIT, "occurs twice");
         if (id != 0)
             ETX_CHECK(find_row(&particle, particles, csv, row, TRUTH_PARTICLE,
                 paths->particles));
         if (weight < 0.0f)
             return etx_csv_fail(csv, row, TRUTH_WEIGHT, "is negative");
-        truth->particle_id[hit] = id;
-        truth->weight[hit] = weight;
+        truth->weight[hit] += weight;
+        if (truth->particle_id[hit] < 0) {
+            truth->particle_id[hit] = id;
+            continue;
+        }
+        ETX_CHECK(add_shared(truth, csv, row, hit, id, particle));
     }
+    ETX_CHECK(check_shared(truth, csv));
 done:
     return status;
 }
@@ -261,27 +344,22 @@ static etx_status read_truth(etx_event *event,
     struct etx_csv csv = {0};
     struct etx_id_index index = {0};
     struct truth truth = {0};
-    const int64_t n_hits = event->n_hits;
     etx_status status = ETX_OK;
 
     ETX_CHECK(read_particles(
         &truth.particles, &truth.n_particles, &index, paths->particles));
     ETX_CHECK(
         etx_csv_read(&csv, paths->truth, truth_columns, COUNT(truth_columns)));
-    ETX_CHECK(etx_alloc(&truth.particle_id, n_hits, sizeof *truth.particle_id,
-        "particles of hits"));
-    ETX_CHECK(
-        etx_alloc(&truth.weight, n_hits, sizeof *truth.weight, "hit weights"));
-    for (int64_t i = 0; i < n_hits; i++)
-        truth.particle_id[i] = -1;
+    ETX_CHECK(allocate_truth(&truth, event->n_hits, csv.n_rows));
     ETX_CHECK(scatter_truth(&truth, &csv, paths, hits, &index));
     ETX_CHECK(check_all_hits(&truth, event, paths));
     ETX_CHECK(etx_event_replace_truth(event, truth.particle_id, truth.weight,
         truth.n_particles, truth.particles));
+    if (truth.n_shared > 0)
+        ETX_CHECK(etx_event_replace_shared(
+            event, truth.n_shared, truth.shared_hit, truth.shared_id));
 done:
-    etx_free(truth.particles);
-    etx_free(truth.particle_id);
-    etx_free(truth.weight);
+    release_truth(&truth);
     etx_id_index_release(&index);
     etx_csv_release(&csv);
     return status;

@@ -142,6 +142,18 @@ CALL(set_truth)
         NULL, etx_event_n_particles(event), etx_event_particles(event));
 }
 
+CALL(set_shared_hits)
+{
+    const etx_event *event = world->event;
+    const int64_t id = etx_event_particles(event)[0].id;
+    int32_t hit = 0;
+
+    while (etx_event_particle_ids(event)[hit] == 0 ||
+           etx_event_particle_ids(event)[hit] == id)
+        hit++;
+    return etx_event_set_shared_hits(world->event, 1, &hit, &id);
+}
+
 CALL(set_cells)
 {
     static const int32_t hit[] = {0, 0, 0}, channel[] = {1, 2, 3};
@@ -497,6 +509,8 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("event_set_features", faults_make_event, set_features, 1, 0),
     ROW("event_set_modules", faults_make_event, set_modules_again, 1, 0),
     ROW("event_set_truth", faults_make_event, set_truth, 1, 0),
+    ROW("event_set_shared_hits", faults_make_event_with_truth, set_shared_hits,
+        1, 0),
     ROW("event_set_cells", faults_make_event_with_modules, set_cells, 1, 0),
     ROW("event_set_cell_features", faults_make_event, set_cell_features, 1, 0),
     ROW("event_set_cluster_positions", faults_make_event, set_cluster_positions,

@@ -79,6 +79,7 @@ const etx_model *faults_model(const struct faults_world *world);
  * checkpoint). */
 void faults_make_event(struct faults_world *world);
 void faults_make_event_with_modules(struct faults_world *world);
+void faults_make_event_with_truth(struct faults_world *world);
 void faults_make_graph(struct faults_world *world);
 void faults_make_scored(struct faults_world *world);
 void faults_make_triplets(struct faults_world *world);

@@ -232,6 +232,16 @@ void faults_make_event_with_modules(struct faults_world *world)
     set_modules(world->event);
 }
 
+void faults_make_event_with_truth(struct faults_world *world)
+{
+    const etx_event *event = shared.event[0];
+
+    faults_make_event(world);
+    ck_assert_ok(
+        etx_event_set_truth(world->event, etx_event_particle_ids(event), NULL,
+            etx_event_n_particles(event), etx_event_particles(event)));
+}
+
 const etx_model *faults_model(const struct faults_world *world)
 {
     const int32_t m = world->option;

@@ -84,6 +84,8 @@ void test_arrays()
     event.set_features(1, std::vector<float>(4));
     const std::vector<etx_particle> particles = {{7, {}, {1, 0, 0}, 1, 4}};
     event.set_truth(std::vector<std::int64_t>{7, 7, 7, 0}, particles);
+    event.set_shared_hits(
+        std::vector<std::int32_t>{}, std::vector<std::int64_t>{});
     require(event.hit_ids()[0] == 4 && event.particles()[0].id == 7, "arrays");
     require(event.positions().size() == 12, "positions");
     options.radius = 31;

@@ -147,10 +147,16 @@ class TestValues(LibraryCase):
             [[1.0, 2, 3]],
             features=[[4.0, 5]],
             cluster_positions=[[[1.0, 2, 2], [1, 2, 4]]],
+            particle_ids=[5],
+            particles={n: [5, 7] for n in "particle_id vx vy vz px py pz q".split()},
+            shared_hits=([0], [7]),
         )
+        self.assertEqual([list(column) for column in own.shared_hits], [[0], [7]])
+        self.assertIsNone(self.event.shared_hits)
         self.assertEqual(own.cluster_positions[0, 1].tolist(), [1, 2, 4])
         arrays = "hit_ids positions features modules weights cell_features"
         names = [*arrays.split(), "cluster_positions", "particle_ids", "particles"]
+        names.append("shared_hits")
         for event in (self.event, own):
             for made in self.again(event):
                 self.assertEqual(made.name, event.name)

@@ -79,6 +79,26 @@ etx_event *new_hand_event(void)
     return new_truth_event(HAND_N_HITS, ids, NULL, 6, particles);
 }
 
+/* Give a tenth of the hits that are not noise to the next particle, too. */
+static void share_hits(etx_event *event, struct etx_random *random)
+{
+    const int64_t n_hits = etx_event_n_hits(event);
+    const int64_t n_particles = etx_event_n_particles(event);
+    const int64_t *first = etx_event_particle_ids(event);
+    scoped int32_t *hits = etx_test_alloc(n_hits, sizeof *hits);
+    scoped int64_t *ids = etx_test_alloc(n_hits, sizeof *ids);
+    int64_t n = 0;
+
+    if (n_particles < 2)
+        return;
+    for (int64_t i = n_hits - 1; i >= 0; i--)
+        if (first[i] != 0 && etx_random_below(random, 10) == 0) {
+            hits[n] = (int32_t)i;
+            ids[n++] = first[i] % n_particles + 1;
+        }
+    ck_assert_ok(etx_event_set_shared_hits(event, n, hits, ids));
+}
+
 etx_event *new_random_event(int64_t n_hits, int64_t n_particles, uint32_t seed)
 {
     int64_t *ids = calloc((size_t)n_hits, sizeof *ids);
@@ -100,6 +120,7 @@ etx_event *new_random_event(int64_t n_hits, int64_t n_particles, uint32_t seed)
         weights[i] = etx_random_uniform(&random);
     }
     event = new_truth_event(n_hits, ids, weights, n_particles, particles);
+    share_hits(event, &random);
     free(ids);
     free(weights);
     free(particles);
@@ -132,6 +153,15 @@ etx_tracks *new_random_tracks(
     tracks = new_track_list(n_hits, n_tracks, hits);
     free(hits);
     return tracks;
+}
+
+int32_t hit_is_of(const etx_event *event, int64_t hit, int64_t id)
+{
+    for (int64_t k = 0; k < etx_event_n_shared_hits(event); k++)
+        if (etx_event_shared_hits(event)[k] == hit &&
+            etx_event_shared_particle_ids(event)[k] == id)
+            return 1;
+    return etx_event_particle_ids(event)[hit] == id;
 }
 
 int32_t track_has(const etx_tracks *tracks, int64_t t, int64_t hit)

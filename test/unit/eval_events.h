@@ -29,12 +29,15 @@ etx_tracks *new_track_list(
 etx_event *new_hand_event(void);
 
 /* Particles with ids 1 .. n_particles and random momenta; every hit belongs
- * to one of them or is noise; weights are random. */
+ * to one or two of them or is noise; weights are random. */
 etx_event *new_random_event(int64_t n_hits, int64_t n_particles, uint32_t seed);
 
 /* Tracks of random hits: mostly one particle's, some shared, some noise. */
 etx_tracks *new_random_tracks(
     const etx_event *event, int64_t n_tracks, uint32_t seed);
+
+/* 1 when the hit is the particle's, alone or shared. */
+int32_t hit_is_of(const etx_event *event, int64_t hit, int64_t id);
 
 /* 1 when track t holds the hit. */
 int32_t track_has(const etx_tracks *tracks, int64_t t, int64_t hit);

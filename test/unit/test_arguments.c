@@ -117,6 +117,9 @@ ETX_TEST(test_arguments_events)
     EACH_NULL(etx_event_set_cells(A(0, o.event), 1, A(2, ids), A(3, ids),
                   A(4, ids), A(5, values), A(1, o.detector)),
         "event", "detector", "hit", "channel0", "channel1", "value");
+    EACH_NULL(
+        etx_event_set_shared_hits(A(0, o.event), 1, A(1, ids), A(2, long_ids)),
+        "event", "hits", "particle_ids");
     EACH_NULL(etx_event_set_truth(A(0, o.event), A(1, long_ids), NULL, 0, NULL),
         "event", "particle_ids");
     EACH_NULL(
@@ -455,6 +458,9 @@ ETX_TEST(test_arguments_getters)
     NOTHING_OF_NULL(etx_event_particles);
     NOTHING_OF_NULL(etx_event_cell_features);
     NOTHING_OF_NULL(etx_event_cluster_positions);
+    NOTHING_OF_NULL(etx_event_n_shared_hits);
+    NOTHING_OF_NULL(etx_event_shared_hits);
+    NOTHING_OF_NULL(etx_event_shared_particle_ids);
     NOTHING_OF_NULL(etx_event_volume_ids);
     NOTHING_OF_NULL(etx_event_layer_ids);
     NOTHING_OF_NULL(etx_event_module_ids);

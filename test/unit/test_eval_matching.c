@@ -267,7 +267,7 @@ static int64_t count_shared(
     int64_t n = 0;
 
     for (int64_t i = 0; i < etx_event_n_hits(event); i++)
-        n += etx_event_particle_ids(event)[i] == id && track_has(tracks, t, i);
+        n += hit_is_of(event, i, id) && track_has(tracks, t, i);
     return n;
 }
 
@@ -276,7 +276,7 @@ static int64_t count_hits(const etx_event *event, int64_t id)
     int64_t n = 0;
 
     for (int64_t i = 0; i < etx_event_n_hits(event); i++)
-        n += etx_event_particle_ids(event)[i] == id;
+        n += hit_is_of(event, i, id);
     return n;
 }
 

@@ -109,7 +109,6 @@ static double judge_score(
     const etx_event *event, const etx_tracks *tracks, const float *weight)
 {
     const int64_t n_hits = etx_event_n_hits(event);
-    const int64_t *particle = etx_event_particle_ids(event);
     double total = 0.0;
     double score = 0.0;
 
@@ -124,11 +123,12 @@ static double judge_score(
 
             for (int64_t i = 0; i < n_hits; i++) {
                 const int is_mine = track_of(tracks, i) == t;
+                const int is_its = hit_is_of(event, i, id);
 
                 n_track += is_mine;
-                n_particle += particle[i] == id;
-                n_shared += is_mine && particle[i] == id;
-                shared += is_mine && particle[i] == id ? (double)weight[i] : 0;
+                n_particle += is_its;
+                n_shared += is_mine && is_its;
+                shared += is_mine && is_its ? (double)weight[i] : 0;
             }
             if (2 * n_shared > n_track && 2 * n_shared > n_particle)
                 score += shared;
@@ -153,6 +153,9 @@ ETX_TEST(test_eval_score_judged, .rows = 20)
     for (int p = 0; p < 8; p++)
         particles[p] = etx_event_particles(pattern)[p];
     event = new_truth_event(n_hits, random_ids, weight, 8, particles);
+    ck_assert_ok(etx_event_set_shared_hits(event,
+        etx_event_n_shared_hits(pattern), etx_event_shared_hits(pattern),
+        etx_event_shared_particle_ids(pattern)));
     ck_assert_double_eq_tol(
         score_of(event, tracks), judge_score(event, tracks, weight), 1e-14);
 }

@@ -293,6 +293,78 @@ ETX_TEST(test_event_truth_refused, .rows = ROWS(truths))
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
 
+static const struct {
+    int64_t n;
+    const int32_t *hits;
+    const int64_t *ids;
+    etx_status status;
+    const char *error;
+} shared[] = {
+    {1, NULL, (const int64_t[]){900}, ETX_ERR_ARGUMENT, "hits is NULL"},
+    {1, (const int32_t[]){2}, NULL, ETX_ERR_ARGUMENT, "particle_ids is NULL"},
+    {-1, (const int32_t[]){2}, (const int64_t[]){900}, ETX_ERR_ARGUMENT,
+        "n_shared -1"},
+    {1, (const int32_t[]){4}, (const int64_t[]){900}, ETX_ERR_ARGUMENT,
+        "shared hit 4 is not in 0 .. 3"},
+    {1, (const int32_t[]){-1}, (const int64_t[]){900}, ETX_ERR_ARGUMENT,
+        "shared hit -1 is not in 0 .. 3"},
+    {1, (const int32_t[]){1}, (const int64_t[]){900}, ETX_ERR_ARGUMENT,
+        "shared hit 1 is noise"},
+    {1, (const int32_t[]){2}, (const int64_t[]){6}, ETX_ERR_ARGUMENT,
+        "shared hit 2: particle id 6 is not among the 3 particles"},
+    {1, (const int32_t[]){2}, (const int64_t[]){5}, ETX_ERR_ARGUMENT,
+        "shared hit 2: particle id 5 occurs twice"},
+    {3, (const int32_t[]){2, 2, 2}, (const int64_t[]){900, INT64_MAX, 900},
+        ETX_ERR_ARGUMENT, "shared hit 2: particle id 900 occurs twice"},
+};
+
+ETX_TEST(test_event_shared_hits_refused, .rows = ROWS(shared))
+{
+    static const int32_t hit = 2;
+    static const int64_t id = 900;
+    scoped_event *event = make_event();
+
+    ck_assert_refused(etx_event_set_shared_hits(event, 1, &hit, &id),
+        "the event has no truth");
+    ck_assert_ok(
+        etx_event_set_truth(event, particle_ids, weights, 3, particles));
+    ck_assert_ok(etx_event_set_shared_hits(event, 1, &hit, &id));
+    const int64_t before = etx_heap_in_use();
+
+    ck_assert_fails(etx_event_set_shared_hits(
+                        event, shared[_i].n, shared[_i].hits, shared[_i].ids),
+        shared[_i].status, shared[_i].error);
+    ck_assert_int_eq(etx_event_n_shared_hits(event), 1);
+    ck_assert_int_eq(etx_event_shared_hits(event)[0], 2);
+    ck_assert_int_eq(etx_event_shared_particle_ids(event)[0], 900);
+    ck_assert_int_eq(etx_heap_in_use(), before);
+}
+
+/* Any order is kept by hit, then particle; new truth removes them. */
+ETX_TEST(test_event_shared_hits)
+{
+    static const int32_t hits[] = {3, 2, 2};
+    static const int64_t ids[] = {5, INT64_MAX, 900};
+    scoped_event *event = make_event();
+
+    ck_assert_ok(
+        etx_event_set_truth(event, particle_ids, weights, 3, particles));
+    ck_assert_ok(etx_event_set_shared_hits(event, 3, hits, ids));
+    ck_assert_int_eq(etx_event_n_shared_hits(event), 3);
+    for (int64_t k = 0; k < 3; k++) {
+        ck_assert_int_eq(etx_event_shared_hits(event)[k], k == 2 ? 3 : 2);
+        ck_assert_int_eq(etx_event_shared_particle_ids(event)[k],
+            ((const int64_t[]){900, INT64_MAX, 5})[k]);
+    }
+    ck_assert_ok(etx_event_set_shared_hits(event, 0, NULL, NULL));
+    ck_assert_int_eq(etx_event_n_shared_hits(event), 0);
+    ck_assert_ok(etx_event_set_shared_hits(event, 3, hits, ids));
+    ck_assert_ok(
+        etx_event_set_truth(event, particle_ids, weights, 3, particles));
+    ck_assert_int_eq(etx_event_n_shared_hits(event), 0);
+    ck_assert_ptr_null(etx_event_shared_hits(event));
+}
+
 /* A signalling NaN is refused and does not trap. */
 ETX_TEST(test_event_under_traps)
 {
@@ -323,6 +395,8 @@ static etx_status make_everything(void *argument)
     static const int32_t volume[N] = {1, 1, 1, 1};
     static const int32_t layer[N] = {2, 2, 2, 2};
     static const int32_t modules[N] = {3, 3, 3, 3};
+    static const int32_t shared_hit = 2;
+    static const int64_t shared_id = 900;
     static const int64_t sparse_ids[N] = {6, INT64_MAX, 1, 4};
     etx_event *event = NULL;
 
@@ -338,6 +412,8 @@ static etx_status make_everything(void *argument)
     if (status == ETX_OK)
         status =
             etx_event_set_truth(event, particle_ids, weights, 3, particles);
+    if (status == ETX_OK)
+        status = etx_event_set_shared_hits(event, 1, &shared_hit, &shared_id);
     etx_event_free(event);
     return status;
 }

@@ -20,6 +20,11 @@
 #define GOOD_TRUTH                                                             \
     TRUTH "3,4503599627370497,0,0,0,0,0,0,0.25\n7,0,0,0,0,0,0,0,0\n"
 
+#define TWO_PARTICLES ONE_PARTICLE "7,13,0,0,1,1,0,2,1,2\n"
+#define SHARED_TRUTH                                                           \
+    TRUTH "3,4503599627370497,0,0,0,0,0,0,0.25\n7,7,0,0,0,0,0,0,0.5\n"         \
+          "3,7,0,0,0,0,0,0,0.125\n"
+
 struct truth_row {
     const char *name;
     const char *truth;
@@ -44,8 +49,24 @@ static const struct truth_row truth_rows[] = {
     {"hit without a row", TRUTH "3,0,0,0,0,0,0,0,0\n", PARTICLES,
         "there is no row for hit_id 7 of"},
     {"no rows", TRUTH, PARTICLES, "there is no row for hit_id 7 of"},
-    {"hit twice", TRUTH "3,0,0,0,0,0,0,0,0\n3,0,0,0,0,0,0,0,0\n", PARTICLES,
-        "truth.csv:3:1: hit_id 3 occurs twice"},
+    {"noise twice", TRUTH "3,0,0,0,0,0,0,0,0\n3,0,0,0,0,0,0,0,0\n", PARTICLES,
+        "truth.csv:3:1: hit_id 3 occurs twice, once as noise"},
+    {"noise and a particle",
+        TRUTH "3,0,0,0,0,0,0,0,0\n3,4503599627370497,0,0,0,0,0,0,0\n",
+        ONE_PARTICLE, "truth.csv:3:1: hit_id 3 occurs twice, once as noise"},
+    {"a particle twice",
+        TRUTH "3,4503599627370497,0,0,0,0,0,0,0\n"
+              "3,4503599627370497,0,0,0,0,0,0,0\n",
+        ONE_PARTICLE, "truth.csv:3:1: hit_id 3 occurs twice with one particle"},
+    {"a further particle twice",
+        TRUTH "3,4503599627370497,0,0,0,0,0,0,0\n"
+              "3,7,0,0,0,0,0,0,0\n7,7,0,0,0,0,0,0,0\n3,7,0,0,0,0,0,0,0\n",
+        TWO_PARTICLES,
+        "truth.csv:5:1: hit_id 3 occurs twice with one particle"},
+    {"shared hits", SHARED_TRUTH, TWO_PARTICLES, NULL},
+    {"a later row and a hit without one",
+        TRUTH "3,4503599627370497,0,0,0,0,0,0,0\n3,7,0,0,0,0,0,0,0\n",
+        TWO_PARTICLES, "there is no row for hit_id 7 of"},
     {"unknown particle", GOOD_TRUTH, PARTICLES,
         "truth.csv:2:2: particle_id 4503599627370497 is not in"},
     {"negative particle", TRUTH "3,-5,0,0,0,0,0,0,0\n", ONE_PARTICLE,
@@ -143,6 +164,22 @@ IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
         ck_assert_mem_eq(
             etx_event_cell_features(named), features, 18 * sizeof *features);
     }
+}
+
+/* A hit of two particles: the first, a further one, and the sum of weights. */
+IO_TEST(test_io_event_shared_hits)
+{
+    scoped_event *event = NULL;
+
+    (void)io_write_text("e-hits.csv", TWO_HITS);
+    (void)io_write_text("e-truth.csv", SHARED_TRUTH);
+    (void)io_write_text("e-particles.csv", TWO_PARTICLES);
+    ck_assert_ok(etx_event_read_trackml(&event, io_path("e"), NULL));
+    ck_assert_int_eq(event->particle_id[1], 4503599627370497);
+    ck_assert_int_eq(etx_event_n_shared_hits(event), 1);
+    ck_assert_int_eq(etx_event_shared_hits(event)[0], 1);
+    ck_assert_int_eq(etx_event_shared_particle_ids(event)[0], 7);
+    ck_assert(event->weight[0] == 0.5f && event->weight[1] == 0.375f);
 }
 
 /* A module that the detector lacks, and missing files. */

@@ -457,12 +457,18 @@ FUNCTIONS = {
     "etx_event_set_truth": (c.c_int32, [
         etx_event, c.c_void_p, c.c_void_p, Int64, c.c_void_p,
     ]),
+    "etx_event_set_shared_hits": (c.c_int32, [
+        etx_event, Int64, c.c_void_p, c.c_void_p,
+    ]),
     "etx_event_n_hits": (c.c_int64, [etx_event]),
     "etx_event_hit_ids": (c.c_void_p, [etx_event]),
     "etx_event_positions": (c.c_void_p, [etx_event]),
     "etx_event_particle_ids": (c.c_void_p, [etx_event]),
     "etx_event_n_particles": (c.c_int64, [etx_event]),
     "etx_event_particles": (c.c_void_p, [etx_event]),
+    "etx_event_n_shared_hits": (c.c_int64, [etx_event]),
+    "etx_event_shared_hits": (c.c_void_p, [etx_event]),
+    "etx_event_shared_particle_ids": (c.c_void_p, [etx_event]),
     "etx_event_cell_features": (c.c_void_p, [etx_event]),
     "etx_event_cluster_positions": (c.c_void_p, [etx_event]),
     "etx_event_volume_ids": (c.c_void_p, [etx_event]),

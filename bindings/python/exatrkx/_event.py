@@ -79,6 +79,7 @@ class Event(_handle.Immutable):
         particle_ids: Any = None,
         weights: Any = None,
         particles: Any = None,
+        shared_hits: Any = None,
         context: Context | None = None,
     ) -> Event:
         """An event of arrays; everything is copied.
@@ -103,6 +104,8 @@ class Event(_handle.Immutable):
         weights        [n_hits] of hits in the TrackML score; default equal;
                        need particle_ids
         particles      see particle_table: by column name, mm and GeV
+        shared_hits    (hit, particle_id), each [n_shared]: further particles
+                       of hits; hit is the row of the hit
 
         Raises ArgumentError for values that the library refuses, ValueError
         and TypeError for arrays of a wrong shape or type.
@@ -113,6 +116,7 @@ class Event(_handle.Immutable):
         event._set_cells(cells, detector, cell_features)
         event._set_cluster_positions(cluster_positions)
         event._set_truth(particle_ids, weights, particles)
+        event._set_shared_hits(shared_hits)
         return event
 
     @classmethod
@@ -299,6 +303,14 @@ class Event(_handle.Immutable):
             table,
         )
 
+    def _set_shared_hits(self, shared_hits: Any) -> None:
+        if shared_hits is None:
+            return
+        rows, ids = shared_hits
+        hits = array("hit", rows, np.int32, -1)
+        ids = array("particle_id", ids, np.int64, len(hits))
+        self._set("etx_event_set_shared_hits", len(hits), hits, ids)
+
     def _set(self, name: str, *arguments: Any) -> None:
         values = [
             address(one) if isinstance(one, np.ndarray) else one
@@ -382,6 +394,18 @@ class Event(_handle.Immutable):
         return self._view("etx_event_weights", (self.n_hits,), np.float32)
 
     @property
+    def shared_hits(self) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+        """Further particles of hits: row of the hit and particle id, each
+        [n_shared], views; None where no hit is shared."""
+        shape = (self._get("etx_event_n_shared_hits"),)
+        if shape[0] == 0:
+            return None
+        return (
+            self._view("etx_event_shared_hits", shape, np.int32),
+            self._view("etx_event_shared_particle_ids", shape, np.int64),
+        )
+
+    @property
     def features(self) -> NDArray[np.float32] | None:
         """[n_hits, n_features] as from_arrays was given them, a view; None
         where they are computed from the hits."""
@@ -422,7 +446,7 @@ class Event(_handle.Immutable):
     def __reduce__(self) -> tuple[Any, ...]:
         names = (
             "positions hit_ids features modules cell_features "
-            "cluster_positions particle_ids weights particles"
+            "cluster_positions particle_ids weights particles shared_hits"
         )
         arrays = {name: getattr(self, name) for name in names.split()}
         return Event._of_arrays, (self.name, arrays)

@@ -338,6 +338,15 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
     const int64_t *particle_ids, const float *weights, int64_t n_particles,
     const etx_particle *particles);
 
+/* Hits of several particles, such as clusters that merged: a further particle
+ * each. Call it behind etx_event_set_truth, which sets the first particle and
+ * removes the others. hits [n_shared] are rows of hits that are not noise,
+ * particle_ids [n_shared] particles of the event; no particle has a hit twice.
+ * The event keeps them by hit, then particle id. Evaluation counts a shared hit
+ * for each of its particles; training takes the first. Both are copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_shared_hits(etx_event *event,
+    int64_t n_shared, const int32_t *hits, const int64_t *particle_ids);
+
 /* Number of hits. */
 ETX_API int64_t etx_event_n_hits(const etx_event *event);
 /* [n_hits]. */
@@ -350,6 +359,12 @@ ETX_API const int64_t *etx_event_particle_ids(const etx_event *event);
 ETX_API int64_t etx_event_n_particles(const etx_event *event);
 /* [n_particles] sorted by id; NULL without truth. */
 ETX_API const etx_particle *etx_event_particles(const etx_event *event);
+/* Further particles of hits, 0 without. */
+ETX_API int64_t etx_event_n_shared_hits(const etx_event *event);
+/* [n_shared] rows of hits, ascending; NULL without. */
+ETX_API const int32_t *etx_event_shared_hits(const etx_event *event);
+/* [n_shared]; NULL without. */
+ETX_API const int64_t *etx_event_shared_particle_ids(const etx_event *event);
 /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi; NULL
  * without cells. */
 ETX_API const float *etx_event_cell_features(const etx_event *event);
