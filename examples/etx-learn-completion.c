@@ -26,7 +26,7 @@ struct options {
     const char *module_map;
     double max_distance, max_join, max_random;
     double min_pt, tail, margin;
-    int64_t triplets;
+    int64_t triplets, min_layers;
     int64_t first_pass, n_threads;
 };
 
@@ -49,6 +49,10 @@ static void read_options(struct options *o, int argc, char **argv)
             "expected number of unrelated hits as near as the hit (default "
             "0.2)",
             .number = &o->max_random, .low = 0, .high = 1e9},
+        {"min-layers", "N",
+            "of a new track among the hits that are left; 0 finds none "
+            "(default 6)",
+            .integer = &o->min_layers, .low = 0, .high = 64},
         {"first-pass", "0|1",
             "1: also find long tracks before the networks (default 1)",
             .integer = &o->first_pass, .low = 0, .high = 1},
@@ -74,6 +78,7 @@ static void read_options(struct options *o, int argc, char **argv)
 
     o->max_distance = o->max_join = 25.0;
     o->max_random = 0.2;
+    o->min_layers = 6;
     o->first_pass = 1;
     o->margin = 10.0;
     program_parse(
@@ -96,6 +101,7 @@ static etx_status learn_completion(etx_model **model, const struct options *o,
     options.max_distance = (float)o->max_distance;
     options.max_join = (float)o->max_join;
     options.max_random = (float)o->max_random;
+    options.min_layers = (int32_t)o->min_layers;
     return etx_model_learn_completion(model, start,
         (const etx_event *const *)events->event, events->count, &options);
 }

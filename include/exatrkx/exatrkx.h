@@ -467,8 +467,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
     const etx_graph *graph, etx_context *context, const etx_event *event,
     const etx_label_options *options);
 
-/* How certain completion has to be that a hit belongs to a track. Distances are
- * sums of squares of both residuals in units of their 68 % quantiles. */
+/* How certain completion has to be that a hit belongs to a track, and which new
+ * tracks it finds. Distances are sums of squares of both residuals in units of
+ * their 68 % quantiles. */
 typedef struct etx_completion_options {
     uint32_t struct_size; /* set by etx_completion_options_init */
     float max_distance;   /* of a hit from the helix; default 25 */
@@ -476,6 +477,8 @@ typedef struct etx_completion_options {
                            * both; default 25, 0 joins none */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.2 */
+    int32_t min_layers;   /* of a new track; default 6, 0: no new tracks */
+    float min_pt;         /* GeV, about, of a new track; default 0.3 */
 } etx_completion_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;
@@ -491,11 +494,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
  * hits on its last three layers predicts the hits on the layers that follow.
  * Hits of no track are added, and tracks that continue each other are joined,
  * the most certain first; the windows are learned from true tracks
- * (etx_model_learn_completion). *out: tracks numbered by smallest hit, owned by
- * the caller; a hit of several tracks counts for the first. ETX_ERR_ARGUMENT
- * when the model has no ETX_STAGE_COMPLETION, or event has no modules
- * (etx_event_set_modules) or other hits than tracks. options NULL: the model's.
- * Runs on the CPU; the same bits for any number of threads. */
+ * (etx_model_learn_completion). Then new tracks are sought among the hits that
+ * are left: helices that lead anywhere, as of displaced particles,
+ * from three hits on layers that follow each other. *out: tracks numbered by
+ * smallest hit, owned by the caller; a hit of several tracks counts for the
+ * first. ETX_ERR_ARGUMENT when the model has no ETX_STAGE_COMPLETION, or event
+ * has no modules (etx_event_set_modules) or other hits than tracks. options
+ * NULL: the model's. Runs on the CPU; the same bits for any number of threads.
+ */
 ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
     const etx_tracks *tracks, etx_context *context, const etx_model *model,
     const etx_event *event, const etx_completion_options *options);

@@ -41,11 +41,15 @@ static etx_status read_options(etx_completion_options *out,
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_completion_options"));
+    const struct etx_range ranges[] = {{"min_layers", out->min_layers, 0, 64}};
     const struct etx_real_range reals[] = {
         {"max_distance", out->max_distance, 0.0f, INFINITY},
         {"max_join", out->max_join, 0.0f, INFINITY},
         {"max_random", out->max_random, 0.0f, INFINITY},
+        {"min_pt", out->min_pt, 0.01f, INFINITY},
     };
+    ETX_CHECK(
+        etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
     ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
 done:
     return status;

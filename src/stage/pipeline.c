@@ -73,12 +73,16 @@ etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
 
     ETX_CHECK(
         etx_complete_labels(label, context, model->completion, options, event));
+    if (options->min_layers > 0)
+        ETX_CHECK(etx_new_tracks_find(
+            label, context, model->completion, options, event));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
     return status;
 }
 
-/* Add missing hits to tracks, where the layers of hits are known. */
+/* Add missing hits to tracks and find new ones, where the layers of hits are
+ * known. */
 static etx_status complete_event(int32_t *label, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
 {
@@ -153,11 +157,13 @@ etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
+    etx_completion_options options = model->completion_options;
     etx_status status;
 
+    options.min_layers = 0; /* new tracks are for the networks to find */
     ETX_CHECK(etx_stage_find_long(
         label, n_tracks, context, model, event, &model->first_pass_options));
-    ETX_CHECK(complete_event(label, context, model, event));
+    ETX_CHECK(etx_stage_complete(label, context, model, event, &options));
 done:
     return status;
 }

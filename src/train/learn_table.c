@@ -28,6 +28,8 @@ static etx_status set_completion(struct etx_json *config, const void *options)
     ETX_CHECK(etx_json_set_number(object, "max_join", (double)known->max_join));
     ETX_CHECK(
         etx_json_set_number(object, "max_random", (double)known->max_random));
+    ETX_CHECK(etx_json_set_integer(object, "min_layers", known->min_layers));
+    ETX_CHECK(etx_json_set_number(object, "min_pt", (double)known->min_pt));
     /* A first pass has the layers of the completion it was learned with. */
     etx_json_remove(config, "first_pass");
 done:

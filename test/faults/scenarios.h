@@ -45,7 +45,7 @@ struct faults_scenario {
     const char *target; /* name of the file that it writes, or NULL */
 };
 
-#define FAULTS_N_SCENARIOS 90
+#define FAULTS_N_SCENARIOS 91
 extern const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS];
 
 /* What all calls share; before the first. */

@@ -32,9 +32,10 @@ static void add_hit(struct sample *sample, int64_t particle_id, int32_t layer,
     sample->layer[i] = layer;
 }
 
-/* Hits where the helix of a particle from (0, 0, z0) crosses the layers. */
-static void add_particle(
-    struct sample *sample, int64_t id, struct etx_random *random)
+/* Hits where the helix of a particle that passes the beam line at a distance of
+ * up to max_impact, at z0, crosses the layers. */
+static void add_particle(struct sample *sample, int64_t id, float max_impact,
+    struct etx_random *random)
 {
     const float pt = 0.35f + 2.0f * etx_random_uniform(random);
     const float phi = TWO_PI * etx_random_uniform(random);
@@ -43,22 +44,34 @@ static void add_particle(
     const int32_t charge = etx_random_below(random, 2) == 0 ? -1 : 1;
     const double radius = (double)pt / (0.3e-3 * FIELD);
     const double side = charge > 0 ? -1.0 : 1.0; /* turns right: -1 */
+    const double impact =
+        max_impact > 0.0f ? (double)max_impact *
+                                (2.0 * (double)etx_random_uniform(random) - 1.0)
+                          : 0.0;
+    const double centre = radius + impact; /* from the beam line */
 
     for (int32_t l = 0; l < N_LAYERS; l++) {
-        /* A chord of length r turns by asin(r / 2 radius) from the start. */
-        const double half = asin((double)layer_radius[l] / (2.0 * radius));
-        const double at = (double)phi + side * half;
+        /* The triangle of beam line, centre of the circle and crossing. */
+        const double at_layer = (double)layer_radius[l];
+        const double squares = at_layer * at_layer + centre * centre;
+        const double at =
+            (double)phi + side * asin((squares - radius * radius) /
+                                      (2.0 * at_layer * centre));
+        const double turn =
+            acos((radius * radius + 2.0 * centre * centre - squares) /
+                 (2.0 * radius * centre));
         const float r = layer_radius[l] +
                         2.0f * (float)(etx_random_below(random, 2)); /* stave */
         const float smear = RESOLUTION * etx_random_normal(random);
 
         add_hit(sample, id, l, r * (float)cos(at) - smear * (float)sin(at),
             r * (float)sin(at) + smear * (float)cos(at),
-            z0 + slope * (float)(2.0 * radius * half) +
+            z0 + slope * (float)(radius * turn) +
                 RESOLUTION * etx_random_normal(random));
     }
     sample->particle[id - 1] = (etx_particle){.id = id,
-        .vertex = {0.0f, 0.0f, z0},
+        .vertex = {(float)(side * impact) * sinf(phi),
+            (float)(-side * impact) * cosf(phi), z0},
         .momentum = {pt * cosf(phi), pt * sinf(phi), pt * slope},
         .charge = charge,
         .n_hits = N_LAYERS};
@@ -66,12 +79,17 @@ static void add_particle(
 
 struct sample *new_sample(uint64_t seed)
 {
+    return new_displaced_sample(seed, 0.0f);
+}
+
+struct sample *new_displaced_sample(uint64_t seed, float max_impact)
+{
     struct sample *sample = etx_test_alloc(1, sizeof *sample);
     struct etx_random random;
 
     etx_random_init(&random, seed, 1, 0);
     for (int64_t id = 1; id <= N_PARTICLES; id++)
-        add_particle(sample, id, &random);
+        add_particle(sample, id, max_impact, &random);
     for (int64_t n = 0; n < N_NOISE; n++) {
         const int32_t l = (int32_t)etx_random_below(&random, N_LAYERS);
         const float phi = TWO_PI * etx_random_uniform(&random);

@@ -25,6 +25,9 @@ struct sample {
 
 /* Freed with free. */
 struct sample *new_sample(uint64_t seed);
+/* The same of particles that pass the beam line at up to max_impact, mm, less
+ * than the innermost radius. */
+struct sample *new_displaced_sample(uint64_t seed, float max_impact);
 /* With modules and truth. */
 etx_event *event_of(const struct sample *sample);
 

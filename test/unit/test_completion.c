@@ -132,6 +132,75 @@ ETX_TEST(test_completion_same_bits)
     }
 }
 
+/* No track is found before, so all are new: from the beam line or displaced. */
+static etx_tracks *new_tracks(etx_context *context, const struct sample *sample,
+    const etx_completion_options *options)
+{
+    scoped_model *model = learned_model();
+    scoped_event *event = event_of(sample);
+    scoped int32_t *label = etx_test_alloc(sample->n_hits, sizeof *label);
+    scoped_tracks *none = NULL;
+    etx_tracks *tracks = NULL;
+
+    memset(label, -1, (size_t)sample->n_hits * sizeof *label);
+    ck_assert_ok(etx_tracks_from_labels(&none, sample->n_hits, label));
+    ck_assert_ok(
+        etx_complete_tracks(&tracks, none, context, model, event, options));
+    return tracks;
+}
+
+ETX_TEST(test_completion_new_tracks, .rows = 2)
+{
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample =
+        new_displaced_sample(3, _i == 0 ? 0.0f : 10.0f);
+    scoped_tracks *tracks = new_tracks(context, sample, NULL);
+    int64_t right, wrong;
+
+    count_hits(&right, &wrong, sample, tracks);
+    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 90 / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES + 3);
+}
+
+/* At these ends the options find none. */
+static const struct etx_test_change no_tracks[] = {
+    {CHANGE(etx_completion_options, min_layers, 0), ETX_OK, NULL},
+    {CHANGE(etx_completion_options, min_layers, 9), ETX_OK, NULL},
+    {CHANGE(etx_completion_options, min_pt, 100.0f), ETX_OK, NULL},
+};
+
+ETX_TEST(test_completion_no_new_tracks, .rows = ROWS(no_tracks))
+{
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_displaced_sample(3, 10.0f);
+    etx_completion_options options;
+
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    etx_test_set(&options, &no_tracks[_i]);
+    scoped_tracks *tracks = new_tracks(context, sample, &options);
+    ck_assert_int_eq(etx_tracks_count(tracks), 0);
+}
+
+ETX_TEST(test_completion_new_tracks_same_bits)
+{
+    scoped struct sample *sample = new_displaced_sample(4, 10.0f);
+    scoped_tracks *first = NULL;
+
+    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
+        scoped_context *context =
+            etx_test_context_with(n_threads, 0, NULL, NULL);
+        scoped_tracks *tracks = new_tracks(context, sample, NULL);
+
+        if (first == NULL) {
+            first = tracks;
+            tracks = NULL;
+            continue;
+        }
+        job_assert_same_tracks(tracks, first);
+    }
+}
+
 /* What a call needs, made before its allocations are counted. */
 struct call {
     const etx_model *model;
@@ -239,6 +308,12 @@ static const struct etx_test_change bad_options[] = {
         "max_join"},
     {CHANGE(etx_completion_options, max_random, -0.5f), ETX_ERR_ARGUMENT,
         "max_random -0.5"},
+    {CHANGE(etx_completion_options, min_layers, -1), ETX_ERR_ARGUMENT,
+        "min_layers -1"},
+    {CHANGE(etx_completion_options, min_layers, 65), ETX_ERR_ARGUMENT,
+        "min_layers 65"},
+    {CHANGE(etx_completion_options, min_pt, 0.0f), ETX_ERR_ARGUMENT,
+        "min_pt 0"},
     {CHANGE(etx_completion_options, struct_size, 4), ETX_ERR_ARGUMENT,
         "struct_size 4"},
 };

@@ -235,6 +235,7 @@ ETX_TEST(test_first_pass_before_training, .rows = 2)
     scoped_tracks *found = NULL;
     scoped_tracks *whole = NULL;
     etx_trainer *trainer = NULL;
+    etx_completion_options options = {.struct_size = sizeof options};
 
     ck_assert_fails(open_trainer(&trainer, context, completed, event, "1"),
         ETX_ERR_FORMAT, "augmentation.first_pass 1 without a start model");
@@ -242,8 +243,10 @@ ETX_TEST(test_first_pass_before_training, .rows = 2)
     const struct etx_event *const seen = trainer->training.event[0]->event;
 
     ck_assert_ok(etx_find_long_tracks(&found, context, model, event, NULL));
+    ck_assert_ok(etx_model_completion_options(&options, model));
+    options.min_layers = 0; /* new tracks are for the networks to find */
     ck_assert_ok(
-        etx_complete_tracks(&whole, found, context, model, event, NULL));
+        etx_complete_tracks(&whole, found, context, model, event, &options));
     ck_assert_int_eq(seen->n_hits,
         event->n_hits -
             (_i ? etx_tracks_offsets(whole)[etx_tracks_count(whole)] : 0));

@@ -247,7 +247,6 @@ static struct etx_completion *new_completion(bool is_barrel)
 /* The candidate of the particle's own hits, with those that overlap. */
 static void add_overlaps(struct etx_candidate *out, const struct trial *trial)
 {
-    const etx_first_pass_options options = {.max_distance = MAX_DISTANCE};
     scoped_event *event = etx_test_event(N_HITS, trial->position);
     scoped_arena *arena = NULL;
     scoped int32_t *layer = etx_test_alloc(N_HITS, sizeof *layer);
@@ -265,7 +264,7 @@ static void add_overlaps(struct etx_candidate *out, const struct trial *trial)
     ck_assert_ok(etx_grid_create(&search->grid, arena, event, layer));
     etx_grid_fill(&search->grid, completion, label, N_HITS);
     search->completion = completion;
-    search->options = &options;
+    search->max_distance = (double)MAX_DISTANCE;
     search->event = event;
     search->layer = layer;
     *out = (struct etx_candidate){.n_hits = N_LAYERS, .n_layers = N_LAYERS};

@@ -201,6 +201,8 @@ class etx_completion_options(c.Structure):
         ("max_distance", c.c_float),
         ("max_join", c.c_float),
         ("max_random", c.c_float),
+        ("min_layers", c.c_int32),
+        ("min_pt", c.c_float),
     ]
 
 

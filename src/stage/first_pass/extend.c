@@ -153,9 +153,9 @@ static bool add_next(
         ahead, candidate, search, &helix, radius, search->layer[last[0]]);
     while (
         (crossing = next_crossing(ahead, n, search, &helix, radius)) != NULL) {
-        double distance = (double)search->options->max_distance;
-        const struct etx_grid_hit *const hit = find_nearest(
-            &distance, crossing, (double)search->options->max_random);
+        double distance = search->max_distance;
+        const struct etx_grid_hit *const hit =
+            find_nearest(&distance, crossing, search->max_random);
 
         if (hit != NULL) {
             if (n_holes > candidate->n_holes)
@@ -211,7 +211,7 @@ static void fill_gap(struct etx_candidate *candidate,
         hypot((double)end[0] - helix.x, (double)end[1] - helix.y);
     for (int64_t step = begin[from]; step < begin[from + 1]; step++) {
         const int32_t to = etx_completion_step_to(completion, step);
-        double distance = (double)search->options->max_distance;
+        double distance = search->max_distance;
         const struct etx_grid_hit *found;
 
         if ((candidate->layers >> to & 1) != 0 ||
@@ -220,8 +220,7 @@ static void fill_gap(struct etx_candidate *candidate,
                 etx_completion_window(completion, step, ETX_HELIX_FREE, bin)) ||
             !(crossing.s > 0.0 && crossing.s < length))
             continue;
-        found = find_nearest(
-            &distance, &crossing, (double)search->options->max_random);
+        found = find_nearest(&distance, &crossing, search->max_random);
         if (found == NULL)
             continue;
         memmove(candidate->hit + k + 1, hit,
@@ -341,7 +340,7 @@ static void offer(
 static void find_overlaps(struct overlap *out, const int32_t *hit,
     int32_t n_hits, int32_t k, const struct etx_first_pass_search *search)
 {
-    const double max_distance = (double)search->options->max_distance;
+    const double max_distance = search->max_distance;
     const int32_t layer = search->layer[hit[k]];
     const int32_t module = search->event->module_id[hit[k]];
     const struct etx_completion_window *window;

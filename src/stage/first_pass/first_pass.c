@@ -14,6 +14,11 @@
 
 #define BLOCK    64 /* first hits of one task */
 #define MAX_LOST 2  /* hits that better candidates may take */
+/* New tracks among hits that are left: stricter than completion, as no found
+ * track speaks for them. */
+#define NEW_MAX_DISTANCE 20.0
+#define NEW_MAX_RANDOM   0.1
+#define NEW_MAX_MEAN     3.0 /* distance of a hit */
 
 /* From narrow windows to wide ones, from whole tracks to those with holes. */
 static const struct {
@@ -38,9 +43,15 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
         begin + BLOCK < pass->n_first ? begin + BLOCK : pass->n_first;
 
     (void)worker;
-    for (int64_t k = begin; k < end; k++)
-        etx_seed_candidates(pass->candidate + k * ETX_CANDIDATES_OF_HIT,
-            pass->search, pass->first[k]);
+    for (int64_t k = begin; k < end; k++) {
+        struct etx_candidate *const best =
+            pass->candidate + k * ETX_CANDIDATES_OF_HIT;
+
+        if (pass->search->leads_anywhere)
+            etx_free_candidates(best, pass->search, pass->first[k]);
+        else
+            etx_seed_candidates(best, pass->search, pass->first[k]);
+    }
     return ETX_OK;
 }
 
@@ -50,6 +61,8 @@ static void list_seeds(struct etx_first_pass_search *search)
     const struct etx_first_pass *const table = search->first_pass;
 
     search->n_seeds = 0;
+    if (search->leads_anywhere)
+        return;
     for (int64_t k = 0; k < table->n_seeds; k++)
         if (table->seed[k * ETX_SEED_WIDTH + ETX_SEED_LACKS_HIT] ==
             search->lacks_hit)
@@ -59,6 +72,8 @@ static void list_seeds(struct etx_first_pass_search *search)
 static bool begins_seeds(
     const struct etx_first_pass_search *search, int32_t layer)
 {
+    if (search->leads_anywhere)
+        return etx_layers_from(search, layer) >= search->min_layers;
     for (int64_t k = 0; k < search->n_seeds; k++)
         if (search->first_pass->seed[search->seed[k] * ETX_SEED_WIDTH] == layer)
             return true;
@@ -102,8 +117,8 @@ static bool keep_free_hits(struct etx_candidate *candidate,
         layers |= bit;
         candidate->hit[n++] = hit;
     }
-    const bool is_enough = candidate->n_hits - n <= MAX_LOST &&
-                           n_layers >= search->options->min_layers;
+    const bool is_enough =
+        candidate->n_hits - n <= MAX_LOST && n_layers >= search->min_layers;
     candidate->n_hits = n;
     return is_enough;
 }
@@ -176,6 +191,27 @@ done:
     return status;
 }
 
+/* For the hits of an event; the rest of *out is zero. */
+static etx_status make_search(struct etx_first_pass_search **out,
+    struct etx_arena *arena, const struct etx_completion *completion,
+    const struct etx_event *event)
+{
+    struct etx_first_pass_search *search = NULL; /* too large for a stack */
+    etx_status status;
+
+    ETX_CHECK(
+        etx_arena_alloc(&search, arena, 1, sizeof *search, "search of tracks"));
+    *search = (struct etx_first_pass_search){
+        .completion = completion, .event = event};
+    ETX_CHECK(etx_arena_alloc(&search->layer, arena, event->n_hits,
+        sizeof *search->layer, "layers of hits"));
+    etx_completion_layers(search->layer, completion, event);
+    ETX_CHECK(etx_grid_create(&search->grid, arena, event, search->layer));
+    *out = search;
+done:
+    return status;
+}
+
 etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_first_pass *first_pass,
     const struct etx_completion *completion,
@@ -184,25 +220,21 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     struct etx_context *host = etx_host_of(context);
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_first_pass_search *search = NULL; /* too large for a stack */
+    struct etx_first_pass_search *search = NULL;
     etx_status status;
 
     *n_tracks = 0;
     for (int64_t i = 0; i < event->n_hits; i++)
         label[i] = -1;
-    ETX_CHECK(etx_arena_alloc(
-        &search, arena, 1, sizeof *search, "search of the first pass"));
-    *search = (struct etx_first_pass_search){.first_pass = first_pass,
-        .completion = completion,
-        .options = options,
-        .event = event,
-        .reach = sqrt((double)options->max_distance)};
+    ETX_CHECK(make_search(&search, arena, completion, event));
     ETX_CHECK(etx_arena_alloc(&search->seed, arena, first_pass->n_seeds,
         sizeof *search->seed, "seeds of a pass"));
-    ETX_CHECK(etx_arena_alloc(&search->layer, arena, event->n_hits,
-        sizeof *search->layer, "layers of hits"));
-    etx_completion_layers(search->layer, completion, event);
-    ETX_CHECK(etx_grid_create(&search->grid, arena, event, search->layer));
+    search->first_pass = first_pass;
+    search->max_distance = (double)options->max_distance;
+    search->max_random = (double)options->max_random;
+    search->reach = sqrt(search->max_distance);
+    search->max_mean = INFINITY;
+    search->min_layers = options->min_layers;
     for (size_t pass = 0; pass < sizeof passes / sizeof *passes; pass++) {
         search->lacks_hit = passes[pass].lacks_hit;
         search->max_holes = passes[pass].max_holes;
@@ -214,6 +246,34 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
             completion, fmax(passes[pass].min_pt, (double)options->min_pt));
         ETX_CHECK(run_pass(label, n_tracks, host, search));
     }
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
+    const struct etx_completion *completion,
+    const etx_completion_options *options, const struct etx_event *event)
+{
+    struct etx_context *host = etx_host_of(context);
+    struct etx_arena *arena = host->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_first_pass_search *search = NULL;
+    int32_t n_tracks = 0;
+    etx_status status;
+
+    for (int64_t i = 0; i < event->n_hits; i++)
+        if (label[i] >= n_tracks)
+            n_tracks = label[i] + 1;
+    ETX_CHECK(make_search(&search, arena, completion, event));
+    search->leads_anywhere = true;
+    search->max_distance = NEW_MAX_DISTANCE;
+    search->max_random = NEW_MAX_RANDOM;
+    search->reach = sqrt(search->max_distance);
+    search->max_mean = NEW_MAX_MEAN;
+    search->min_layers = options->min_layers;
+    search->max_curvature = curvature_of(completion, (double)options->min_pt);
+    ETX_CHECK(run_pass(label, &n_tracks, host, search));
 done:
     etx_arena_reset(arena, mark);
     return status;

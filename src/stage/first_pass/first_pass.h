@@ -19,6 +19,12 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     const struct etx_completion *completion,
     const etx_first_pass_options *options, const struct etx_event *event);
 
+/* Tracks from anywhere among the hits of no track, with the labels behind those
+ * of label [event->n_hits]. options->min_layers is above 0. */
+etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
+    const struct etx_completion *completion,
+    const etx_completion_options *options, const struct etx_event *event);
+
 /* The helix at hit b [3] of a track from the beam line through a and b; *z: its
  * z at the beam line. false: there is none, or a and b are one point. */
 bool etx_seed_helix(

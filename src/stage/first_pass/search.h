@@ -22,15 +22,18 @@ struct etx_candidate {
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
 };
 
-/* What a search reads. */
+/* What a search reads. first_pass may be NULL where seeds lead anywhere. */
 struct etx_first_pass_search {
     const struct etx_first_pass *first_pass;
     const struct etx_completion *completion;
-    const etx_first_pass_options *options;
     const struct etx_event *event;
     int32_t *layer; /* [n_hits] */
     struct etx_grid grid;
-    double reach; /* root of max_distance */
+    double max_distance, max_random; /* of a hit, as of the options */
+    double reach;                    /* root of max_distance */
+    double max_mean;                 /* distance of a hit of a candidate */
+    int32_t min_layers;              /* of a candidate */
+    bool leads_anywhere; /* seeds need not come from the beam line */
     /* Of this pass: */
     int64_t n_seeds;
     int64_t *seed;                       /* [n_seeds] rows of the table */
@@ -87,5 +90,17 @@ int64_t etx_candidate_key(const struct etx_candidate *candidate);
  * first; others have n_hits 0. */
 void etx_seed_candidates(struct etx_candidate *best,
     const struct etx_first_pass_search *search, int32_t first);
+/* The same from seeds that lead anywhere. */
+void etx_free_candidates(struct etx_candidate *best,
+    const struct etx_first_pass_search *search, int32_t first);
+/* How many layers of its kind a track from this one may cross, with it: barrels
+ * further out, or discs of the same volume further along z. */
+int32_t etx_layers_from(
+    const struct etx_first_pass_search *search, int32_t layer);
+/* Add the other hits of a candidate, which has three, and offer it to the best
+ * [ETX_CANDIDATES_OF_HIT]. */
+void etx_candidate_finish(struct etx_candidate *best,
+    const struct etx_first_pass_search *search,
+    struct etx_candidate *candidate);
 
 #endif

@@ -168,18 +168,19 @@ static bool is_hopeless(const struct etx_first_pass_search *search,
                    (longer + ROUNDING) * fabs(rise);
 }
 
-/* Add the other hits of a candidate, and offer it. */
-static void complete(struct etx_candidate *best,
+void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
     for (int32_t i = 0; i < candidate->n_hits; i++)
         candidate->layers |= UINT64_C(1) << search->layer[candidate->hit[i]];
     etx_candidate_extend(candidate, search);
-    if (candidate->n_layers < search->options->min_layers)
+    if (candidate->n_layers < search->min_layers)
         return;
     etx_candidate_fill(candidate, search);
     etx_candidate_add_overlaps(candidate, search);
-    keep(best, candidate);
+    if ((double)candidate->distance <=
+        search->max_mean * (double)candidate->n_hits)
+        keep(best, candidate);
 }
 
 /* A pair of hits from the beam line, and its helix at the second. */
@@ -211,13 +212,13 @@ static void add_third(struct etx_candidate *best,
     while ((hit = etx_grid_next(&walk)) != NULL) {
         const double distance = etx_crossing_distance(&crossing, hit);
 
-        if (!(distance < (double)search->options->max_distance))
+        if (!(distance < search->max_distance))
             continue;
         struct etx_candidate candidate = {.n_hits = ETX_SEED_LAYERS,
             .gaps = search->lacks_hit ? SEED_GAPS : 0,
             .distance = (float)distance,
             .hit = {pair->hit[0], pair->hit[1], hit->hit}};
-        complete(best, search, &candidate);
+        etx_candidate_finish(best, search, &candidate);
     }
 }
 
