@@ -96,20 +96,19 @@ adjust default positions_start --without-cells filter.cut=0.001 \
 stage filter_positions filter_positions --start "$out/positions_start.safetensors"
 stage gnn_positions positions --start "$out/filter_positions.safetensors"
 
-# The wide filter, and the graph network of twice the width that starts as the one
-# before.
-adjust gnn_left accurate_embedding embedding.graph.radius=0.6 \
+# The filter on the candidates of a wider radius, and the graph network of twice the
+# width that starts as the one before.
+adjust default accurate_embedding embedding.graph.radius=0.6 \
     embedding.graph.max_edges_per_hit=150
-stage filter_accurate filter_accurate \
-    --start "$out/accurate_embedding.safetensors"
-robust filter_robust filter_robust --start "$out/filter_accurate.safetensors"
 robust filter_accurate_left filter_accurate_left \
-    --start "$out/filter_robust.safetensors"
+    --start "$out/accurate_embedding.safetensors"
 adjust filter_accurate_left accurate_bounded filter.cut=0.003 \
-    filter.max_edges_per_hit=16
+    filter.max_edges_per_hit=14
 python3 -m exatrkx.widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_again gnn_accurate_again \
     --start "$out/gnn_accurate.safetensors"
-robust gnn_accurate_left accurate --start "$out/gnn_accurate_again.safetensors"
+robust gnn_accurate_left gnn_accurate_left \
+    --start "$out/gnn_accurate_again.safetensors"
+robust gnn_accurate_last accurate --start "$out/gnn_accurate_left.safetensors"
