@@ -64,7 +64,7 @@ class TestPipeline(LibraryCase):
         tracks = exatrkx.label(scored, model.label_options, event=event)
         completed = exatrkx.complete_tracks(tracks, model, event)
         self.assertTrue(np.array_equal(completed.labels, self.tracks.labels))
-        none = exatrkx.CompletionOptions(max_distance=0, max_join=0, max_random=0.5)
+        none = exatrkx.CompletionOptions(max_distance=0, max_join=0, max_random=0.3)
         same = exatrkx.complete_tracks(tracks, model, event, options=none)
         self.assertTrue(np.array_equal(same.labels, tracks.labels))
         again = exatrkx.learn_completion(model, [event], none)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import _declarations, _errors, _handle, _library
 
 PACKAGE = Path(__file__).parent
@@ -183,49 +185,39 @@ class Model(_handle.Immutable):
         config = self.config
         return tuple(name for name in STAGES if name in config)
 
+    def _options(self, kind: type, stage: str) -> dict[str, Any]:
+        """The values of a stage's options. A float32 is given by the fewest
+        decimals that are read as it: 0.3, not 0.30000001192092896."""
+        name = f"etx_{stage}_options"
+        options = _library.defaults(getattr(_declarations, name))
+        _library.call(
+            f"etx_model_{stage}_options", ctypes.byref(options), self._pointer
+        )
+        values = {
+            field.name: getattr(options, field.name)
+            for field in dataclasses.fields(kind)
+        }
+        return {
+            name: float(str(np.float32(x))) if isinstance(x, float) else x
+            for name, x in values.items()
+        }
+
     @property
     def label_options(self) -> LabelOptions:
         """What find_tracks labels with."""
-        options = _library.defaults(_declarations.etx_label_options)
-        _library.call(
-            "etx_model_label_options", ctypes.byref(options), self._pointer
-        )
+        values = self._options(LabelOptions, "label")
         names = {number: name for name, number in METHODS.items()}
-        return LabelOptions(
-            **{
-                field.name: getattr(options, field.name)
-                for field in dataclasses.fields(LabelOptions)
-            }
-            | {"method": names[options.method]}
-        )
+        return LabelOptions(**values | {"method": names[values["method"]]})
 
     @property
     def completion_options(self) -> CompletionOptions:
         """What find_tracks completes tracks with."""
-        options = _library.defaults(_declarations.etx_completion_options)
-        _library.call(
-            "etx_model_completion_options", ctypes.byref(options), self._pointer
-        )
-        return CompletionOptions(
-            **{
-                field.name: getattr(options, field.name)
-                for field in dataclasses.fields(CompletionOptions)
-            }
-        )
+        return CompletionOptions(**self._options(CompletionOptions, "completion"))
 
     @property
     def first_pass_options(self) -> FirstPassOptions:
         """What find_tracks finds long tracks with."""
-        options = _library.defaults(_declarations.etx_first_pass_options)
-        _library.call(
-            "etx_model_first_pass_options", ctypes.byref(options), self._pointer
-        )
-        return FirstPassOptions(
-            **{
-                field.name: getattr(options, field.name)
-                for field in dataclasses.fields(FirstPassOptions)
-            }
-        )
+        return FirstPassOptions(**self._options(FirstPassOptions, "first_pass"))
 
     def __repr__(self) -> str:
         if self.closed:
