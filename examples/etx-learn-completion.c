@@ -40,14 +40,14 @@ static void read_options(struct options *o, int argc, char **argv)
         {"out", "FILE", "model file to write", .text = &o->out},
         {"max-distance", "X",
             "of a hit from the helix, squared, in units of the 68 % quantiles "
-            "(default 25)",
+            "(default 64)",
             .number = &o->max_distance, .low = 0, .high = 1e9},
         {"max-join", "X",
             "the same of another track; 0 joins none (default 25)",
             .number = &o->max_join, .low = 0, .high = 1e9},
         {"max-random", "N",
             "expected number of unrelated hits as near as the hit (default "
-            "0.2)",
+            "0.3)",
             .number = &o->max_random, .low = 0, .high = 1e9},
         {"min-layers", "N",
             "of a new track among the hits that are left; 0 finds none "
@@ -76,8 +76,9 @@ static void read_options(struct options *o, int argc, char **argv)
         PROGRAM_DETECTOR_OPTION(&o->detector),
     };
 
-    o->max_distance = o->max_join = 25.0;
-    o->max_random = 0.2;
+    o->max_distance = 64.0;
+    o->max_join = 25.0;
+    o->max_random = 0.3;
     o->min_layers = 6;
     o->first_pass = 1;
     o->margin = 10.0;

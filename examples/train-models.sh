@@ -63,7 +63,7 @@ robust()
 # file that holds them begins with an embedding. From here on the networks see what
 # the first pass leaves of large events. One embedding serves all models.
 stage embedding_first embedding
-build/examples/etx-learn-completion --data "$out/completion" --max-random 0.3 \
+build/examples/etx-learn-completion --data "$out/completion" \
     --model "$out/embedding.safetensors" --out "$out/tables.safetensors"
 robust embedding_left embedding_left --start "$out/tables.safetensors"
 

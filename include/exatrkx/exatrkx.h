@@ -472,11 +472,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
  * their 68 % quantiles. */
 typedef struct etx_completion_options {
     uint32_t struct_size; /* set by etx_completion_options_init */
-    float max_distance;   /* of a hit from the helix; default 25 */
+    float max_distance;   /* of a hit from the helix; default 64 */
     float max_join;       /* of the end of another track from the helix, to join
                            * both; default 25, 0 joins none */
     float max_random;     /* expected number of unrelated hits at least as near
-                           * as the hit; default 0.2 */
+                           * as the hit; default 0.3 */
     int32_t min_layers;   /* of a new track; default 6, 0: no new tracks */
     float min_pt;         /* GeV, about, of a new track; default 0.3 */
 } etx_completion_options;

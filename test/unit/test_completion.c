@@ -87,7 +87,7 @@ ETX_TEST(test_completion_learns_the_detector)
 
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_COMPLETION), 1);
     ck_assert_ok(etx_model_completion_options(&options, model));
-    ck_assert_float_eq(options.max_distance, 25.0f);
+    ck_assert_float_eq(options.max_distance, 64.0f);
     ck_assert_int_eq(completion->n_layers, N_LAYERS);
     for (int64_t l = 0; l < N_LAYERS; l++) {
         const int64_t *const layer = completion->layer + l * ETX_LAYER_WIDTH;

@@ -81,9 +81,9 @@ class CompletionOptions:
     new tracks it finds; distances are sums of squares of residuals in units of
     their 68 % quantiles."""
 
-    max_distance: float = 25.0  # of a hit from the helix
+    max_distance: float = 64.0  # of a hit from the helix
     max_join: float = 25.0  # of the end of another track; 0 joins none
-    max_random: float = 0.2  # unrelated hits expected as near
+    max_random: float = 0.3  # unrelated hits expected as near
     min_layers: int = 6  # of a new track; 0: no new tracks
     min_pt: float = 0.3  # GeV, about, of a new track
 

@@ -12,9 +12,9 @@
 
 const etx_completion_options etx_completion_defaults = {
     .struct_size = sizeof(etx_completion_options),
-    .max_distance = 25.0f,
+    .max_distance = 64.0f,
     .max_join = 25.0f,
-    .max_random = 0.2f,
+    .max_random = 0.3f,
     .min_layers = 6,
     .min_pt = 0.3f};
 
