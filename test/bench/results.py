@@ -13,9 +13,11 @@ A command prints Markdown tables. The k-th one replaces the table above the k-th
 stamp of that name; no other line of the page changes. To add a table, write an
 entry of TABLES, and the head of the table and a stamp without hashes in the page.
 
-Stale is a table whose stamp differs from the files as they are. Code is a folder or
-a file: a change that keeps all results counts too. DIR has the sets of
-docs/simulation.md by name; events that are missing there are not compared.
+Stale is a table whose stamp differs from the files as they are. Code is the folders
+and files that a table depends on, in C without comments and spaces; another change
+counts also where it keeps all results. Operators are left out: tests hold each to
+its reference. DIR has the sets of docs/simulation.md by name; events that are
+missing there are not compared.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -33,8 +35,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PIPELINE = tuple(f"src/{name}" for name in ("stage", "arch", "op", "data", "eval"))
-TRAINING = (*PIPELINE, "src/train", "examples/configs/gnn.json")
+CLASSIFIED = (
+    "src/arch",
+    "src/data",
+    "src/eval",
+    "src/stage/edge_classification",
+    "src/stage/graph_construction",
+    "src/stage/node_features.c",
+    "src/stage/track_building",
+)
+PIPELINE = (*CLASSIFIED, "src/stage/first_pass", "src/stage/pipeline.c")
+TRAINING = (
+    *CLASSIFIED,
+    *(f"src/train/{name}" for name in ("graphs", "objective", "sampling", "state")),
+    "src/train/validation",
+    *(f"src/train/{name}.c" for name in ("draw_batch", "schedule", "training_step")),
+    "examples/configs/gnn.json",
+)
+FITTED = (*PIPELINE, "src/stage/track_fitting")
 DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 KINDS = ("models", "events", "code")
@@ -66,6 +84,8 @@ def study(
 
 
 RESULTS = "docs/results.md"
+CONSTRUCTION = "docs/graph_construction.md"
+FITTING = "docs/fitting.md"
 ROBUSTNESS = "docs/robustness.md"
 STUDIES = "test/bench/tables/README.md"
 
@@ -77,6 +97,17 @@ def training(name: str, arguments: str = "", sets: str = "medium") -> Table:
     code = (*TRAINING, "test/bench/tables/training.py")
     return study(
         STUDIES, name, f"{folders} {arguments}", (data, validation), code, (DEFAULT,)
+    )
+
+
+def construction(events: str, count: int, more: str = "") -> Table:
+    """Ways to candidate edges, learned from the full training events."""
+    learn = ("train-full", "train-full-more")
+    folders = " ".join(f"$EVENTS/{name}" for name in learn)
+    command = f"--events $EVENTS/{events} --count {count} --learn {folders} {more}"
+    code = (*PIPELINE, "src/train/module_map")
+    return study(
+        CONSTRUCTION, "construction", command, (events, *learn), code, (DEFAULT,)
     )
 
 
@@ -135,8 +166,20 @@ TABLES: dict[str, Table] = {
     "noise-full": study(
         STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
     ),
+    "construction": construction("valid-medium", 4),
+    "construction-full": construction(
+        "valid-full",
+        1,
+        "--only radius --only modules --only 'modules, margin 30' "
+        "--only 'modules, triplets, margin 30'",
+    ),
+    "union": study(
+        FITTING, "union", "--events $EVENTS/valid-full", ["valid-full"], FITTED
+    ),
     "reflections": training("reflections"),
+    "reflections-offset": training("reflections", sets="offset"),
     "triplets": training("triplets"),
+    "triplets-barrel": training("triplets", "--barrel"),
     "hough": training("hough"),
     "weights": training("weights"),
     "lorentz": training("lorentz"),
@@ -145,12 +188,20 @@ TABLES: dict[str, Table] = {
     "order": training("order", "--validation-events 4", "mixed"),
     "spikes": training("spikes", "--steps 100 --validation-events 2"),
     "oneshot": training("oneshot"),
+    "retrained": study(
+        STUDIES,
+        "retrained",
+        "--data $EVENTS/train-medium --events $EVENTS/test-medium",
+        ["train-medium", "test-medium"],
+        (*TRAINING, "bindings/python/exatrkx/shrink.py"),
+        (DEFAULT,),
+    ),
     "switches": Table(
         "test/bench/README.md",
         "python3 test/bench/training.py ranks build/switches --steps 12",
         (DEFAULT,),
         ("examples/data",),
-        (*TRAINING, "src/dist", "test/bench/training.py"),
+        (*TRAINING, "src/train/ranks", "src/dist", "test/bench/training.py"),
     ),
 }
 
@@ -166,14 +217,22 @@ def table_files(root: Path, names: Iterable[str], events: Path | None) -> list[P
             raise FileNotFoundError(path)
         inside = sorted(p for p in path.rglob("*") if p.is_file())
         found += [path] if path.is_file() else inside
-    return [path for path in found if path.suffix != ".pyc"]
+    return [path for path in found if path.suffix not in (".pyc", ".md")]
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file; of sources in C those without comments and spaces."""
+    content = path.read_bytes()
+    if path.suffix in (".c", ".h"):
+        content = b"".join(re.sub(rb"(?s)/\*.*?\*/", b"", content).split())
+    return content
 
 
 def hash_of(files: Iterable[Path]) -> str:
     """The first digits of a hash of names and contents."""
     digest = hashlib.sha256()
     for path in files:
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = hashlib.sha256(content_of(path)).hexdigest()
         digest.update(f"{path.name} {content}\n".encode())
     return digest.hexdigest()[:8]
 

@@ -79,6 +79,9 @@ class Results(FolderCase):
         (self.folder / "code" / "b.c").write_text("int b;\n")
         self.assertEqual(self.changes(), ["models", "code"])
         self.make()
+        (self.folder / "code" / "b.c").write_text("/* b\n */\nint  b;\n")
+        (self.folder / "code" / "README.md").write_text("of b\n")
+        self.assertEqual(self.changes(), [])
         (self.folder / "sets" / "small" / "event").write_text("other hits")
         self.assertEqual(self.changes(), ["events"])
         with contextlib.redirect_stdout(io.StringIO()) as out:

@@ -7,16 +7,18 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import json
 import subprocess
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from support import BUILD, EVENT, MODEL, ModelToolCase
 
 PROGRAM = BUILD / "examples" / "etx-graph"
 
 import numpy as np
-from exatrkx import safetensors_file, shrink
+from exatrkx import safetensors_file, shrink, widen
 
 TABLES = ("completion.", "first_pass.")
 
@@ -62,6 +64,60 @@ class Shrink(ModelToolCase):
         weight = np.ones((4, 4), "f4")
         self.assertEqual((shrink.prune(weight, 0.5) == 0).sum(), 0)
         np.testing.assert_array_equal(shrink.prune(weight, 0.0), weight)
+
+    def test_narrow_removes_copies_that_nothing_reads(self) -> None:
+        """What widen added comes off, bit for bit, if its copies have no share."""
+
+        def all_to_the_first(
+            factor: int, shape: tuple[int, ...], random: object
+        ) -> np.ndarray:
+            shares = np.zeros((factor, *shape))
+            shares[0] = 1
+            return shares
+
+        wide = self.folder / "wide.safetensors"
+        with mock.patch.object(widen, "draw_shares", all_to_the_first):
+            self.assertEqual(widen.main([str(MODEL), "--out", str(wide)]), 0)
+        self.assertEqual(self.run_main("--narrow", "0.5", model=wide)[0], 0)
+        before, metadata = safetensors_file.read(str(MODEL))
+        after, narrowed = safetensors_file.read(str(self.out))
+        self.assertEqual(before.keys(), after.keys())
+        for name in before:
+            if not name.startswith("filter."):
+                with self.subTest(name):
+                    np.testing.assert_array_equal(before[name], after[name])
+        configs = [json.loads(m[shrink.CONFIG]) for m in (metadata, narrowed)]
+        self.assertEqual(*(config["gnn"]["options"]["hidden"] for config in configs))
+
+    @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
+    def test_narrow_keeps_the_units_of_largest_worth(self) -> None:
+        """Rows of the filter and the columns that read them; the library loads it."""
+        self.assertEqual(self.run_main("--narrow", "0.25")[0], 0)
+        before, _ = safetensors_file.read(str(MODEL))
+        after, _ = safetensors_file.read(str(self.out))
+        layer, reader = "filter.layers.0", "filter.layers.1.weight"
+        given = before[layer + ".gain"] ** 2 + before[layer + ".shift"] ** 2
+        worth = given * (before[reader] ** 2).sum(0)
+        stays = worth > np.sort(worth)[15]
+        self.assertEqual(stays.sum(), 48)
+        np.testing.assert_array_equal(
+            before[layer + ".weight"][stays], after[layer + ".weight"]
+        )
+        columns = before[reader][:, stays]
+        rows = [row.tobytes() for row in columns]
+        self.assertTrue(all(row.tobytes() in rows for row in after[reader]))
+        self.assertEqual(self.embed(MODEL), self.embed(self.out))
+
+    def test_narrow_refuses_other_networks(self) -> None:
+        tensors, metadata = safetensors_file.read(str(MODEL))
+        for stage, key, value in (
+            ("filter", "arch", "mlp"),
+            ("gnn", "options", {"hidden": 32, "edge_update": "old"}),
+        ):
+            config = json.loads(metadata[shrink.CONFIG])
+            config[stage][key] = value
+            with self.subTest(key), self.assertRaisesRegex(ValueError, "--narrow"):
+                shrink.narrow(tensors, json.dumps(config), 0.5)
 
     def test_half_is_nearest(self) -> None:
         size, table = sizes()

@@ -29,6 +29,7 @@ from tables import (
     physics,
     published,
     reflections,
+    retrained,
     robustness,
     seeds,
     smaller,
@@ -233,6 +234,16 @@ class Trainings(LibraryCase):
                 cells = dict(zip(rows[0], rows[2]))
                 self.assertGreater(float(cells["validation loss"]), 0.0)
                 self.assertLess(float(cells["validation loss"]), 2.0)
+
+    def test_retrained(self) -> None:
+        """Half the units find nearly nothing until they are trained on."""
+        few = ["--steps", "24", "--edges", "1000", "--seeds", "1", "--count", "1"]
+        few += ["--train-events", "2", "--data", str(DATA), "--events", str(DATA)]
+        rows = printed(retrained.main, *few, "--only", retrained.NEW)
+        self.assertEqual(len(rows), 2 + 3)
+        efficiency = [float(row[2]) for row in rows[2:]]
+        self.assertGreater(efficiency[1], efficiency[0] + 0.1)
+        self.assertGreater(efficiency[1], efficiency[2])
 
     def test_jumps(self) -> None:
         """Losses above twice the mean of those before them."""

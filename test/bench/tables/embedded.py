@@ -40,12 +40,10 @@ VARIANTS: Variants = {
 }
 
 
-def with_points(
-    event: exatrkx.Event, model: exatrkx.Model, axes: np.ndarray
-) -> exatrkx.Event:
-    """The event with its points along axes [n_dims, 6] in unused columns."""
+def with_columns(event: exatrkx.Event, values: np.ndarray) -> exatrkx.Event:
+    """The event with these [n_hits, 6] in the unused columns."""
     cells = event.cell_features.copy()
-    cells[:, list(UNUSED.values())] = exatrkx.embed(model, event) @ axes
+    cells[:, list(UNUSED.values())] = values
     return exatrkx.Event.from_arrays(
         event.positions,
         modules=event.modules,
@@ -71,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     axes, share = principal_axes(exatrkx.embed(model, data[0]))
     print(f"{100 * share:.1f} % of the variance of the points", file=sys.stderr)
     changed = [
-        [with_points(event, model, axes) for event in events]
+        [with_columns(event, exatrkx.embed(model, event) @ axes) for event in events]
         for events in (data, validation)
     ]
     print(run_on(options, VARIANTS, (edges_and_tracks,), *changed), end="")

@@ -33,7 +33,7 @@ MIN_PT = 0.5  # GeV, of efficiency and track purity
 PT = (0.1, 0.2, 0.5, 1.0, 2.0, 50.0)  # GeV, bounds of ranges
 Variants = Mapping[str, dict[str, Any]]
 Values = dict[str, float]  # of one training, by column
-DIGITS = {"CPU s": 0, "jumps": 1, "rollbacks": 1}  # after the point; else 4
+DIGITS = {"bytes": 0, "CPU s": 0, "jumps": 1, "rollbacks": 1}  # after the point; else 4
 
 
 @dataclass(frozen=True)
