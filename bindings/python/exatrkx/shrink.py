@@ -101,15 +101,17 @@ def units_of_graph_network(
 def importance(tensors: safetensors_file.Tensors, units: Units) -> np.ndarray:
     """What a unit can give to those that read it, as a product of norms."""
 
-    def sizes(layer: str) -> np.ndarray:
+    given = np.zeros(len(tensors[units.outputs[0] + ".bias"]), np.float32)
+    taken = np.zeros_like(given)
+    for layer in units.outputs:
         if layer + ".gain" in tensors:
-            return tensors[layer + ".gain"] ** 2 + tensors[layer + ".shift"] ** 2
-        return (tensors[layer + ".weight"] ** 2).sum(1)
-
-    given = np.sum([sizes(layer) for layer in units.outputs], axis=0)
-    n = len(given)
-    read = [tensors[f"{layer}.weight"][:, k : k + n] for layer, k in units.readers]
-    return given * np.sum([(columns**2).sum(0) for columns in read], axis=0)
+            given += tensors[layer + ".gain"] ** 2 + tensors[layer + ".shift"] ** 2
+        else:
+            given += (tensors[layer + ".weight"] ** 2).sum(1)
+    for layer, k in units.readers:
+        columns = tensors[layer + ".weight"][:, k : k + len(given)]
+        taken += (columns**2).sum(0)
+    return given * taken
 
 
 def narrow(
