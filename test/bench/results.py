@@ -184,6 +184,7 @@ TABLES: dict[str, Table] = {
     "weights": training("weights"),
     "lorentz": training("lorentz"),
     "embedded": training("embedded"),
+    "nodetypes": training("nodetypes"),
     "batch": training("batch"),
     "order": training("order", "--validation-events 4", "mixed"),
     "spikes": training("spikes", "--steps 100 --validation-events 2"),

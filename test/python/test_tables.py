@@ -22,6 +22,7 @@ from tables import (
     hough,
     lorentz,
     messages,
+    nodetypes,
     noise,
     oneshot,
     order,
@@ -222,6 +223,7 @@ class Trainings(LibraryCase):
         for module, line in (
             (batch, "8, linear"),
             (embedded, "with the learned points"),
+            (nodetypes, "encoders by type"),
             (order, "buckets"),
             (spikes, "a tenth of the rate"),
             (triplets, "doublets: `interaction_network`"),
@@ -244,6 +246,15 @@ class Trainings(LibraryCase):
         efficiency = [float(row[2]) for row in rows[2:]]
         self.assertGreater(efficiency[1], efficiency[0] + 0.1)
         self.assertGreater(efficiency[1], efficiency[2])
+
+    def test_types(self) -> None:
+        """Every hit is of one kind; only strips have features of their type."""
+        event = read_events(DATA, 1)[0]
+        kinds, types = nodetypes.kinds(event), nodetypes.types(event)
+        np.testing.assert_array_equal(kinds.sum(1), 1)
+        pixels = kinds[:, 0] | kinds[:, 3]
+        self.assertEqual(np.abs(types[pixels]).max(), 0)
+        np.testing.assert_array_equal(types[~pixels, 0], 1)
 
     def test_jumps(self) -> None:
         """Losses above twice the mean of those before them."""
