@@ -197,6 +197,14 @@ TABLES: dict[str, Table] = {
         (*TRAINING, "bindings/python/exatrkx/shrink.py"),
         (DEFAULT,),
     ),
+    "costs": Table(
+        "test/bench/scaling/README.md",
+        "python3 -m scaling costs --out build/costs --data $EVENTS/train-medium "
+        "--validation $EVENTS/valid-medium --graphs-of-training 2400",
+        (DEFAULT,),
+        ("train-medium", "valid-medium"),
+        (*TRAINING, "src/train/ranks", "src/dist", "test/bench/scaling/costs.py"),
+    ),
     "switches": Table(
         "test/bench/README.md",
         "python3 test/bench/training.py ranks build/switches --steps 12",

@@ -185,7 +185,7 @@ class Costs(FolderCase):
         self.assertEqual([row["scaling"] for row in rows], ["1.00", "0.90"] * 2)
         self.assertEqual(rows[1]["utilisation"], "0.750")
         self.assertEqual(
-            [row["J per epoch"] for row in rows], ["360.0", "400.0", "360.0", "7.0"]
+            [row["J per epoch"] for row in rows], ["360.00", "400.00", "360.00", "7.00"]
         )
         self.assertEqual([row["$ per epoch"] for row in rows[:2]], ["0.01", "0.011"])
 

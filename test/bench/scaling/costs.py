@@ -162,7 +162,7 @@ def costs(
     busy = run["graphs_share"] + run["network_share"]
     dollars = prices.dollars * run["ranks"] * run["epoch_seconds"] / 3600
     return [
-        f"{run['epoch_seconds']:.2f}",
+        f"{run['epoch_seconds']:.4f}",
         f"{run['batch_seconds']:.4f}",
         f"{speed_up:.2f}",
         f"{scaling:.2f}",
@@ -170,7 +170,7 @@ def costs(
         f"{run['moving_share']:.3f}",
         f"{run['waiting_share']:.3f}",
         f"{run['peak_mib']:.0f}",
-        f"{joules(run, prices):.1f}",
+        f"{joules(run, prices):.2f}",
         f"{dollars:.2g}",
     ]
 
