@@ -183,6 +183,7 @@ TABLES: dict[str, Table] = {
     "hough": training("hough"),
     "weights": training("weights"),
     "lorentz": training("lorentz"),
+    "pooling": training("pooling"),
     "embedded": training("embedded"),
     "nodetypes": training("nodetypes"),
     "batch": training("batch"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import subprocess
 
 from support import ROOT, FolderCase
@@ -116,3 +117,15 @@ class Results(FolderCase):
                 page = (ROOT / table.page).read_text()
                 self.assertTrue(results.stamps_in(page, name))
                 results.stamp_of(table, ROOT, None)
+
+    def test_what_the_list_of_the_papers_runs_exists(self) -> None:
+        """Tables, suites and tests in Python that it names."""
+        text = (ROOT / "docs" / "papers.md").read_text()
+        tables = re.findall(r'`TABLE="?([a-z -]+)', text)
+        tables = {name for names in tables for name in names.split()} - {"x"}
+        self.assertLessEqual(tables, set(results.TABLES))
+        sources = {path.stem for path in (ROOT / "test").rglob("test_*.*")}
+        suites = set(re.findall(r"`SUITE=([a-z_]+)", text)) - {"x"}
+        modules = set(re.findall(r"`(test_[a-z_]+)`", text)) - {"test_x"}
+        self.assertLessEqual({f"test_{name}" for name in suites} | modules, sources)
+        self.assertGreater(min(len(tables), len(suites), len(modules)), 3)
