@@ -59,14 +59,6 @@ robust()
     stage "$config" "$result" "$@"
 }
 
-# What completes tracks and the first pass are learned from true tracks; the model
-# file that holds them begins with an embedding. From here on the networks see what
-# the first pass leaves of large events. One embedding serves all models.
-stage embedding_first embedding
-build/examples/etx-learn-completion --data "$out/completion" \
-    --model "$out/embedding.safetensors" --out "$out/tables.safetensors"
-robust embedding_left embedding_left --start "$out/tables.safetensors"
-
 # adjust FROM TO KEY=VALUE...: other options
 adjust()
 {
@@ -76,6 +68,16 @@ adjust()
     python3 -m exatrkx.adjust "$out/$from.safetensors" \
         --out "$out/$to.safetensors" "$@"
 }
+
+# What completes tracks and the first pass are learned from true tracks; the model
+# file that holds them begins with an embedding. From here on the networks see what
+# the first pass leaves of large events: they learn from whole small ones, too. One
+# embedding serves all models.
+stage embedding_first embedding
+build/examples/etx-learn-completion --data "$out/completion" \
+    --model "$out/embedding.safetensors" --out "$out/tables_learned.safetensors"
+adjust tables_learned tables first_pass.min_hits=50000
+robust embedding_left embedding_left --start "$out/tables.safetensors"
 
 adjust embedding_left default_embedding embedding.graph.radius=0.42 \
     embedding.graph.max_edges_per_hit=80
@@ -88,17 +90,19 @@ stage gnn_again gnn_again --start "$out/gnn.safetensors"
 stage gnn_wide gnn_wide --start "$out/gnn_again.safetensors"
 stage gnn_wide_again gnn_wide_again --start "$out/gnn_wide.safetensors"
 robust gnn_left gnn_left --start "$out/gnn_wide_again.safetensors"
-adjust gnn_left default filter.max_edges_per_hit=8
+adjust gnn_left default_large filter.max_edges_per_hit=8
+adjust default_large default first_pass.min_hits=0
 
 # The same networks without the features of cells.
-adjust default positions_start --without-cells filter.cut=0.001 \
+adjust default_large positions_start --without-cells filter.cut=0.001 \
     filter.max_edges_per_hit=16
 stage filter_positions filter_positions --start "$out/positions_start.safetensors"
-stage gnn_positions positions --start "$out/filter_positions.safetensors"
+stage gnn_positions positions_large --start "$out/filter_positions.safetensors"
+adjust positions_large positions first_pass.min_hits=0
 
 # The filter on the candidates of a wider radius, and the graph network of twice the
 # width that starts as the one before.
-adjust default accurate_embedding embedding.graph.radius=0.6 \
+adjust default_large accurate_embedding embedding.graph.radius=0.6 \
     embedding.graph.max_edges_per_hit=150
 robust filter_accurate_left filter_accurate_left \
     --start "$out/accurate_embedding.safetensors"

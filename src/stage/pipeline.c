@@ -73,6 +73,8 @@ etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
 
     ETX_CHECK(
         etx_complete_labels(label, context, model->completion, options, event));
+    ETX_CHECK(
+        etx_tracks_fill(label, context, model->completion, options, event));
     if (options->min_layers > 0)
         ETX_CHECK(etx_new_tracks_find(
             label, context, model->completion, options, event));

@@ -101,6 +101,27 @@ struct sample *new_displaced_sample(uint64_t seed, float max_impact)
     return sample;
 }
 
+void overlap_modules(struct sample *sample)
+{
+    const int64_t n_hits = sample->n_hits;
+
+    for (int64_t i = 0; i < n_hits; i++) {
+        const float *const at = sample->position + 3 * i;
+        const float r = sqrtf(at[0] * at[0] + at[1] * at[1]);
+        const int64_t id = sample->particle_id[i];
+        const float *next = at + 3; /* of the particle, further out */
+        float step;
+
+        if (id == 0 || sample->layer[i] == N_LAYERS - 1 ||
+            sample->layer[i] % 4 != id % 4)
+            continue;
+        step = 2.0f / (sqrtf(next[0] * next[0] + next[1] * next[1]) - r);
+        add_hit(sample, id, sample->layer[i], at[0] + step * (next[0] - at[0]),
+            at[1] + step * (next[1] - at[1]), at[2] + step * (next[2] - at[2]));
+        sample->module_id[sample->n_hits - 1] += 100;
+    }
+}
+
 etx_event *event_of(const struct sample *sample)
 {
     etx_event *event = etx_test_event(sample->n_hits, sample->position);

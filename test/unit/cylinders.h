@@ -10,7 +10,7 @@
 #define N_LAYERS    8
 #define N_PARTICLES 300
 #define N_NOISE     200
-#define MAX_HITS    (N_PARTICLES * N_LAYERS + N_NOISE)
+#define MAX_HITS    (N_PARTICLES * (N_LAYERS + 2) + N_NOISE)
 #define FIELD       2.0 /* T */
 
 /* An event, and what is true of it. */
@@ -28,6 +28,9 @@ struct sample *new_sample(uint64_t seed);
 /* The same of particles that pass the beam line at up to max_impact, mm, less
  * than the innermost radius. */
 struct sample *new_displaced_sample(uint64_t seed, float max_impact);
+/* Add a second hit of each particle on one or two layers, others for the next
+ * one, 2 mm further out on another module. */
+void overlap_modules(struct sample *sample);
 /* With modules and truth. */
 etx_event *event_of(const struct sample *sample);
 

@@ -56,6 +56,7 @@ static const struct {
     {0x01, N_PARTICLES + 1}, /* the innermost hit */
     {0x80, N_PARTICLES + 1}, /* the outermost */
     {0xc3, N_PARTICLES + 1}, /* two at either end */
+    {0x50, N_PARTICLES + 1}, /* between others */
     {0x00, 1},               /* all in halves */
     {0x81, 2},
 };
@@ -76,6 +77,54 @@ ETX_TEST(test_completion_finds_hits, .rows = ROWS(damages))
     count_hits(&right, &wrong, sample, after);
     ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 98 / 100);
     ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+}
+
+/* A track gets the second hit on a layer, where modules overlap. */
+ETX_TEST(test_completion_finds_overlaps)
+{
+    scoped struct sample *learned = new_sample(1);
+    scoped struct sample *sample = new_sample(2);
+    scoped_model *start = io_model_make(io_model_small);
+    scoped_context *context = etx_test_context();
+    scoped_model *model = NULL;
+    scoped_tracks *after = NULL;
+    int64_t right, wrong;
+
+    overlap_modules(learned);
+    scoped_event *example = event_of(learned);
+    const etx_event *const events[] = {example};
+    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
+
+    overlap_modules(sample);
+    scoped int32_t *label = etx_test_alloc(sample->n_hits, sizeof *label);
+    for (int64_t i = 0; i < sample->n_hits; i++)
+        label[i] = sample->particle_id[i] == 0 || sample->module_id[i] >= 100
+                       ? -1
+                       : (int32_t)sample->particle_id[i];
+    scoped_tracks *before = NULL;
+    ck_assert_ok(etx_tracks_from_labels(&before, sample->n_hits, label));
+    scoped_event *event = event_of(sample);
+    ck_assert_ok(
+        etx_complete_tracks(&after, before, context, model, event, NULL));
+    count_hits(&right, &wrong, sample, after);
+    ck_assert_int_gt(right, (sample->n_hits - N_NOISE) * 98 / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+}
+
+/* Tracks stay as they are where no hit is left. */
+ETX_TEST(test_completion_no_hit_left)
+{
+    scoped_model *model = learned_model();
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_tracks *after = NULL;
+
+    sample->n_hits = N_PARTICLES * N_LAYERS; /* noise is behind them */
+    scoped_event *event = event_of(sample);
+    scoped_tracks *before = damaged_tracks(sample, 0, N_PARTICLES + 1);
+    ck_assert_ok(
+        etx_complete_tracks(&after, before, context, model, event, NULL));
+    job_assert_same_tracks(after, before);
 }
 
 ETX_TEST(test_completion_learns_the_detector)

@@ -23,16 +23,11 @@ static etx_model *learned_model(etx_model **completed)
     scoped_event *event = event_of(sample);
     scoped_model *start = io_model_make(io_model_small);
     const etx_event *const events[] = {event};
-    etx_first_pass_options options;
     etx_model *before = NULL;
     etx_model *model = NULL;
 
     ck_assert_ok(etx_model_learn_completion(&before, start, events, 1, NULL));
-    ck_assert_ok(etx_first_pass_options_init(&options, sizeof options));
-    ck_assert_int_eq(options.min_hits, 50000);
-    options.min_hits = 0; /* the events are small */
-    ck_assert_ok(
-        etx_model_learn_first_pass(&model, before, events, 1, &options));
+    ck_assert_ok(etx_model_learn_first_pass(&model, before, events, 1, NULL));
     if (completed != NULL)
         *completed = before;
     else
@@ -141,6 +136,7 @@ ETX_TEST(test_first_pass_learns_the_detector)
     ck_assert_int_eq(etx_model_has_stage(completed, ETX_STAGE_FIRST_PASS), 0);
     ck_assert_ok(etx_model_first_pass_options(&options, model));
     ck_assert_int_eq(options.min_layers, 7);
+    ck_assert_int_eq(options.min_hits, 0);
     ck_assert_int_eq(table->n_seeds, 4);
     ck_assert_mem_eq(table->seed, seeds, sizeof seeds);
     ck_assert_float_eq_tol(table->beam[0], 0.0f, 10.0f);
@@ -259,7 +255,7 @@ ETX_TEST(test_first_pass_before_training, .rows = 2)
     etx_trainer_free(trainer);
 }
 
-/* Small events are left to the networks. */
+/* Smaller events than min_hits are left to the networks. */
 ETX_TEST(test_first_pass_of_dense_events)
 {
     scoped_model *model = learned_model(NULL);

@@ -102,7 +102,7 @@ class FirstPassOptions:
     min_pt: float = 0.18  # GeV, about
     max_distance: float = 20.0  # of a hit from the helix
     max_random: float = 0.1  # unrelated hits expected as near
-    min_hits: int = 50000  # find_tracks has no first pass in smaller events
+    min_hits: int = 0  # find_tracks has no first pass in smaller events
 
     def _filled(self) -> ctypes.Structure:
         return _library.defaults(

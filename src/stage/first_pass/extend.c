@@ -190,21 +190,24 @@ void etx_candidate_extend(
  */
 
 /* Add a hit between hits k - 1 and k, near the helix through k and the two
- * behind it. */
+ * behind it; without these, through k - 1 and the two before it. */
 static void fill_gap(struct etx_candidate *candidate,
     const struct etx_first_pass_search *search, int32_t k)
 {
     const struct etx_completion *const completion = search->completion;
-    const int32_t *const hit = candidate->hit + k;
-    const int64_t *const begin = completion->begin[ETX_INWARD];
+    const bool is_inward = k + 2 < candidate->n_layers;
+    const int32_t side = is_inward ? 1 : -1;
+    const int32_t *const hit = candidate->hit + (is_inward ? k : k - 1);
+    const int64_t *const begin =
+        completion->begin[is_inward ? ETX_INWARD : ETX_OUTWARD];
     const int32_t from = search->layer[hit[0]];
-    const float *const end = position_of(search, hit[-1]);
+    const float *const end = position_of(search, hit[-side]);
     struct etx_layer_crossing crossing;
     struct etx_track_helix helix;
 
-    if (k + 2 >= candidate->n_layers ||
-        !etx_track_helix_through(&helix, position_of(search, hit[2]),
-            position_of(search, hit[1]), position_of(search, hit[0])))
+    if ((!is_inward && k < 3) ||
+        !etx_track_helix_through(&helix, position_of(search, hit[2 * side]),
+            position_of(search, hit[side]), position_of(search, hit[0])))
         return;
     const int32_t bin = etx_completion_pt_bin(completion, &helix);
     const double length =
@@ -223,7 +226,7 @@ static void fill_gap(struct etx_candidate *candidate,
         found = find_nearest(&distance, &crossing, search->max_random);
         if (found == NULL)
             continue;
-        memmove(candidate->hit + k + 1, hit,
+        memmove(candidate->hit + k + 1, candidate->hit + k,
             (size_t)(candidate->n_layers - k) * sizeof *hit);
         candidate->hit[k] = found->hit;
         candidate->layers |= UINT64_C(1) << to;
@@ -350,7 +353,8 @@ static void find_overlaps(struct overlap *out, const int32_t *hit,
     struct etx_grid_walk walk;
 
     *out = (struct overlap){.distance = {max_distance, max_distance}};
-    if (!helix_at(&helix, hit, n_hits, k, search))
+    if (search->grid.layers[layer].n_hits == 0 ||
+        !helix_at(&helix, hit, n_hits, k, search))
         return;
     const int32_t bin = etx_completion_pt_bin(search->completion, &helix);
     window =

@@ -191,8 +191,7 @@ done:
     return status;
 }
 
-/* For the hits of an event; the rest of *out is zero. */
-static etx_status make_search(struct etx_first_pass_search **out,
+etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
     struct etx_arena *arena, const struct etx_completion *completion,
     const struct etx_event *event)
 {
@@ -226,7 +225,7 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     *n_tracks = 0;
     for (int64_t i = 0; i < event->n_hits; i++)
         label[i] = -1;
-    ETX_CHECK(make_search(&search, arena, completion, event));
+    ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
     ETX_CHECK(etx_arena_alloc(&search->seed, arena, first_pass->n_seeds,
         sizeof *search->seed, "seeds of a pass"));
     search->first_pass = first_pass;
@@ -265,7 +264,7 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     for (int64_t i = 0; i < event->n_hits; i++)
         if (label[i] >= n_tracks)
             n_tracks = label[i] + 1;
-    ETX_CHECK(make_search(&search, arena, completion, event));
+    ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
     search->leads_anywhere = true;
     search->max_distance = NEW_MAX_DISTANCE;
     search->max_random = NEW_MAX_RANDOM;

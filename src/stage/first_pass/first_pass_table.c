@@ -14,8 +14,7 @@ const etx_first_pass_options etx_first_pass_defaults = {
     .min_layers = 7,
     .min_pt = 0.18f,
     .max_distance = 20.0f,
-    .max_random = 0.1f,
-    .min_hits = 50000};
+    .max_random = 0.1f};
 
 #define FIELD(name) offsetof(struct etx_first_pass, name)
 

@@ -42,6 +42,11 @@ struct etx_first_pass_search {
     int32_t max_holes;                   /* of a candidate */
 };
 
+/* For the hits of an event, in arena; the rest of *out is zero. */
+etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
+    struct etx_arena *arena, const struct etx_completion *completion,
+    const struct etx_event *event);
+
 /* Where a helix crosses a layer, and the window around it. */
 struct etx_layer_crossing {
     const struct etx_track_helix *helix;

@@ -1,0 +1,154 @@
+/* stage/first_pass/fill.c -- hits that found tracks lack on their way.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/first_pass/search.h"
+
+#include "base/check.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BLOCK    64 /* tracks of one task */
+#define MIN_HITS 3  /* of a helix */
+
+struct filling {
+    const struct etx_first_pass_search *search;
+    int32_t n_tracks;
+    int32_t *begin;                  /* [n_tracks + 1] of hit */
+    int32_t *hit;                    /* by track, then from inside out */
+    struct etx_candidate *candidate; /* [n_tracks] */
+};
+
+/* The hits of all tracks in order. */
+static etx_status list_hits(
+    struct filling *filling, struct etx_arena *arena, const int32_t *label)
+{
+    const struct etx_event *const event = filling->search->event;
+    int32_t *row = NULL;
+    int32_t *order = NULL;
+    int64_t *key = NULL;
+    int64_t n = 0;
+    etx_status status;
+
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        n += label[i] >= 0;
+        if (label[i] >= filling->n_tracks)
+            filling->n_tracks = label[i] + 1;
+    }
+    ETX_CHECK(
+        etx_arena_alloc(&filling->begin, arena, (int64_t)filling->n_tracks + 1,
+            sizeof *filling->begin, "hits of tracks"));
+    ETX_CHECK(etx_arena_alloc(
+        &filling->hit, arena, n, sizeof *filling->hit, "hits of tracks"));
+    ETX_CHECK(etx_arena_alloc(&filling->candidate, arena, filling->n_tracks,
+        sizeof *filling->candidate, "hits of tracks"));
+    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "hit order"));
+    ETX_CHECK(etx_arena_alloc(&row, arena, n, sizeof *row, "hit order"));
+    ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "hit order"));
+    memset(filling->begin, 0,
+        (size_t)(filling->n_tracks + 1) * sizeof *filling->begin);
+    n = 0;
+    for (int32_t i = 0; i < event->n_hits; i++) {
+        const float *const at = event->position + 3 * (int64_t)i;
+        int32_t bits; /* of floats from 0 on: in their order */
+
+        if (label[i] < 0)
+            continue;
+        const float distance = at[0] * at[0] + at[1] * at[1] + at[2] * at[2];
+        memcpy(&bits, &distance, sizeof bits);
+        key[n] = (int64_t)label[i] * (INT64_C(1) << 32) + bits;
+        row[n++] = i;
+        filling->begin[label[i] + 1]++;
+    }
+    ETX_CHECK(etx_sort_order(order, key, n));
+    for (int64_t k = 0; k < n; k++)
+        filling->hit[k] = row[order[k]];
+    for (int32_t t = 0; t < filling->n_tracks; t++)
+        filling->begin[t + 1] += filling->begin[t];
+done:
+    return status;
+}
+
+/* The first hit of track t on each of its layers, and what is found near the
+ * helices through them. */
+static void fill_track(const struct filling *filling, int32_t t)
+{
+    const struct etx_first_pass_search *const search = filling->search;
+    struct etx_candidate *const candidate = &filling->candidate[t];
+
+    *candidate = (struct etx_candidate){.gaps = UINT32_MAX};
+    for (int32_t k = filling->begin[t]; k < filling->begin[t + 1]; k++) {
+        const int32_t hit = filling->hit[k];
+        const int32_t layer = search->layer[hit];
+
+        if (layer < 0 || (candidate->layers >> layer & 1) != 0 ||
+            candidate->n_hits == ETX_CANDIDATE_MAX_LAYERS)
+            continue;
+        candidate->layers |= UINT64_C(1) << layer;
+        candidate->hit[candidate->n_hits++] = hit;
+    }
+    candidate->n_layers = candidate->n_hits;
+    if (candidate->n_layers < MIN_HITS)
+        return;
+    etx_candidate_fill(candidate, search);
+    etx_candidate_add_overlaps(candidate, search);
+}
+
+static etx_status fill_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
+{
+    const struct filling *const filling = argument;
+
+    (void)worker;
+    for (int64_t t = begin; t < end; t++)
+        fill_track(filling, (int32_t)t);
+    return ETX_OK;
+}
+
+/* Whether a track has a hit on the module of this one. */
+static bool has_module(const struct filling *filling, int32_t t, int32_t hit)
+{
+    const struct etx_first_pass_search *const search = filling->search;
+    const int32_t *const module_id = search->event->module_id;
+
+    for (int32_t k = filling->begin[t]; k < filling->begin[t + 1]; k++)
+        if (search->layer[filling->hit[k]] == search->layer[hit] &&
+            module_id[filling->hit[k]] == module_id[hit])
+            return true;
+    return false;
+}
+
+etx_status etx_tracks_fill(int32_t *label, struct etx_context *context,
+    const struct etx_completion *completion,
+    const etx_completion_options *options, const struct etx_event *event)
+{
+    struct etx_context *host = etx_host_of(context);
+    struct etx_arena *arena = host->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_first_pass_search *search = NULL;
+    struct filling filling = {.n_tracks = 0};
+    etx_status status;
+
+    ETX_CHECK(etx_check_cancelled(host->stream));
+    ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
+    search->max_distance = (double)options->max_distance;
+    search->max_random = (double)options->max_random;
+    search->reach = sqrt(search->max_distance);
+    etx_grid_fill(&search->grid, completion, label, event->n_hits);
+    filling.search = search;
+    ETX_CHECK(list_hits(&filling, arena, label));
+    ETX_CHECK(etx_parallel_ranges(
+        host->stream->pool, filling.n_tracks, BLOCK, fill_block, &filling));
+    for (int32_t t = 0; t < filling.n_tracks; t++) {
+        const struct etx_candidate *const candidate = &filling.candidate[t];
+
+        for (int32_t i = 0; i < candidate->n_hits; i++)
+            if (label[candidate->hit[i]] < 0 &&
+                !has_module(&filling, t, candidate->hit[i]))
+                label[candidate->hit[i]] = t;
+    }
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
