@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "stage/track_building/completion.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,6 +71,36 @@ done:
     return status;
 }
 
+static bool is_between(double value, double a, double b)
+{
+    return (value > a && value < b) || (value > b && value < a);
+}
+
+/* Whether a track that has these layers may cross another one between the hits
+ * a and b. */
+static bool has_gap(const struct etx_first_pass_search *search, uint64_t layers,
+    int32_t a, int32_t b)
+{
+    const struct etx_completion *const completion = search->completion;
+    const int64_t *const begin =
+        completion->begin[ETX_OUTWARD] + search->layer[a];
+    const struct etx_grid_hit *const inner = &search->grid.row[a];
+    const struct etx_grid_hit *const outer = &search->grid.row[b];
+
+    for (int64_t k = begin[0]; k < begin[1]; k++) {
+        const int32_t to = etx_completion_step_to(completion, k);
+        const struct etx_grid_layer *const layer = &search->grid.layers[to];
+
+        if ((layers >> to & 1) == 0 &&
+            (layer->is_barrel
+                    ? is_between(layer->radius, (double)inner->radius,
+                          (double)outer->radius)
+                    : is_between(layer->z, (double)inner->z, (double)outer->z)))
+            return true;
+    }
+    return false;
+}
+
 /* The first hit of track t on each of its layers, and what is found near the
  * helices through them. */
 static void fill_track(const struct filling *filling, int32_t t)
@@ -77,7 +108,7 @@ static void fill_track(const struct filling *filling, int32_t t)
     const struct etx_first_pass_search *const search = filling->search;
     struct etx_candidate *const candidate = &filling->candidate[t];
 
-    *candidate = (struct etx_candidate){.gaps = UINT32_MAX};
+    *candidate = (struct etx_candidate){.n_hits = 0};
     for (int32_t k = filling->begin[t]; k < filling->begin[t + 1]; k++) {
         const int32_t hit = filling->hit[k];
         const int32_t layer = search->layer[hit];
@@ -91,6 +122,10 @@ static void fill_track(const struct filling *filling, int32_t t)
     candidate->n_layers = candidate->n_hits;
     if (candidate->n_layers < MIN_HITS)
         return;
+    for (int32_t k = 1; k < candidate->n_layers; k++)
+        if (has_gap(search, candidate->layers, candidate->hit[k - 1],
+                candidate->hit[k]))
+            candidate->gaps |= UINT32_C(1) << k;
     etx_candidate_fill(candidate, search);
     etx_candidate_add_overlaps(candidate, search);
 }
