@@ -61,8 +61,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .low = 0, .high = INT32_MAX},
         {"min-hits", "N", "of resolved tracks (default 4)",
             .integer = &o->min_hits, .low = 1, .high = INT32_MAX},
-        {"threads", "N", "default 0: all cores", .integer = &o->n_threads,
-            .low = 0, .high = 1024},
+        PROGRAM_THREADS_OPTION(&o->n_threads),
     };
 
     program_parse(

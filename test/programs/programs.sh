@@ -394,4 +394,7 @@ exits 0 "$programs/small/train" $event "$out/small.safetensors"
 grep -q '^step 20: loss' "$out/stdout" || fail 'small: train'
 [ -s "$out/small.safetensors" ] || fail 'small: no model'
 
+exits 1 env CK_RUN_SUITE=none "${programs%/examples}/test/exatrkx-tests"
+exits 1 env CK_RUN_CASE=none "${programs%/examples}/test/exatrkx-tests"
+
 echo 'programs: every one does what it promises'

@@ -1,8 +1,8 @@
 /* test/unit/main.c -- every registered test in one run; Check's line closes it.
  *
- * CK_RUN_SUITE=name runs one suite, CK_RUN_CASE=name one test; --list prints
- * the suites. Each test runs in a process of its own, so a crash is one
- * failure.
+ * CK_RUN_SUITE=name runs one suite, CK_RUN_CASE=name one test, and a name that
+ * no test has fails; --list prints the suites. Each test runs in a process of
+ * its own, so a crash is one failure.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "case.h"
@@ -112,6 +112,10 @@ int main(int n_arguments, char **argument)
     add_all(runner);
     srunner_run_all(runner, CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);
+    if (srunner_ntests_run(runner) == 0) {
+        fputs("no test has this name\n", stderr);
+        n_failed = 1;
+    }
     srunner_free(runner);
     return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
