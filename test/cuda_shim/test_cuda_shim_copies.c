@@ -7,6 +7,7 @@
 #include <exatrkx/exatrkx.h>
 
 #include "shim.h"
+#include "stage/model.h"
 #include "support.h"
 
 /* An event of few hits has no sample of points for its radius. */
@@ -43,7 +44,8 @@ static struct shim_counts counts_of_search(
 
 /* Once the parameters of the model are there: features for the embedding, the
  * rows of the sample, positions and features for both networks go in; labels,
- * the bins of the sample and counts come out. */
+ * the bins of the sample and counts come out. The networks see all hits: the
+ * first pass is for larger events. */
 ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
 {
     etx_context_options options;
@@ -52,6 +54,7 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     etx_event *event = NULL;
 
     etx_test_open_example(&model, &event, events[_i].name);
+    model->first_pass_options.min_hits = INT32_MAX;
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.device = ETX_DEVICE_CUDA;
     ck_assert_ok(etx_context_create(&context, &options));

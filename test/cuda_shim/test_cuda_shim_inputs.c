@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "shim.h"
+#include "stage/model.h"
 #include "support.h"
 
 #define N_NODES 700
@@ -119,7 +120,7 @@ ETX_TEST(test_cuda_shim_inputs_edges)
 }
 
 /* Events of the same hits on the host and on the device, where they begin
- * between two multiples of 16 bytes. */
+ * between two multiples of 16 bytes; for a model whose networks see them all. */
 struct hits {
     etx_model *model;
     etx_event *host, *device;
@@ -145,6 +146,7 @@ static float *lend_positions(const etx_event *host)
 static void open_hits(struct hits *hits, etx_context *context)
 {
     etx_test_open_example(&hits->model, &hits->host, "event000000001");
+    hits->model->first_pass_options.min_hits = INT32_MAX;
     hits->lent = lend_positions(hits->host);
     ck_assert_ok(lend_event(&hits->device, context, hits->host, hits->lent));
     ck_assert_ok(etx_event_set_cell_features(
