@@ -120,7 +120,8 @@ ETX_TEST(test_cuda_shim_inputs_edges)
 }
 
 /* Events of the same hits on the host and on the device, where they begin
- * between two multiples of 16 bytes; for a model whose networks see them all. */
+ * between two multiples of 16 bytes; for a model whose networks see them all.
+ */
 struct hits {
     etx_model *model;
     etx_event *host, *device;
