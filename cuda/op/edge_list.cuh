@@ -25,6 +25,21 @@ __device__ static inline uint32_t etx_ordered(float x)
     return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
+ * ascend: edge e begins the runs of all nodes after the end before it. */
+template <typename End>
+__global__ static void etx_offsets_kernel(
+    int64_t *offset, const End *ends, int64_t n_nodes, int64_t n_edges)
+{
+    for (int64_t e = etx_first_item(); e <= n_edges; e += etx_item_step()) {
+        const int64_t before = e == 0 ? -1 : (int64_t)ends[e - 1];
+        const int64_t node = e == n_edges ? n_nodes : (int64_t)ends[e];
+
+        for (int64_t i = before + 1; i <= node; i++)
+            offset[i] = e;
+    }
+}
+
 /* Memory that an operator returns: freed at the end of the scope unless
  * released, as std::unique_ptr. */
 template <typename T> struct etx_cuda_owned {
@@ -55,5 +70,11 @@ template <typename T> struct etx_cuda_owned {
   private:
     const struct etx_memory *memory;
 };
+
+/* edge_list.cu: *out = the edges dst << shift | src of edge [n_edges], sorted,
+ * owned by the caller. */
+etx_status etx_cuda_return_edges(struct etx_stream *stream,
+    struct etx_edge_list *out, const uint64_t *edge, int64_t n_edges,
+    int32_t shift);
 
 #endif

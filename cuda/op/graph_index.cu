@@ -7,21 +7,6 @@
 #include "cuda/op/operators.h"
 #include "cuda/op/primitives.h"
 
-/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
- * ascend: edge e begins the runs of all nodes after the end before it. */
-template <typename End>
-__global__ static void offsets_kernel(
-    int64_t *offset, const End *ends, int64_t n_nodes, int64_t n_edges)
-{
-    for (int64_t e = etx_first_item(); e <= n_edges; e += etx_item_step()) {
-        const int64_t before = e == 0 ? -1 : (int64_t)ends[e - 1];
-        const int64_t node = e == n_edges ? n_nodes : (int64_t)ends[e];
-
-        for (int64_t i = before + 1; i <= node; i++)
-            offset[i] = e;
-    }
-}
-
 __global__ static void keys_kernel(
     uint64_t *key, int32_t *edge, const int32_t *src, int64_t n_edges)
 {
@@ -46,10 +31,10 @@ etx_status etx_cuda_graph_index(
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, args->src, n));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, args->out_edge, edge, n,
         etx_bits_of(args->n_nodes)));
-    ETX_TRY(etx_launch(stream, n + 1, offsets_kernel<uint64_t>,
+    ETX_TRY(etx_launch(stream, n + 1, etx_offsets_kernel<uint64_t>,
         args->out_offset, (const uint64_t *)sorted, args->n_nodes, n));
     if (args->in_offset == NULL)
         return ETX_OK;
-    return etx_launch(stream, n + 1, offsets_kernel<int32_t>, args->in_offset,
-        args->dst, args->n_nodes, n);
+    return etx_launch(stream, n + 1, etx_offsets_kernel<int32_t>,
+        args->in_offset, args->dst, args->n_nodes, n);
 }

@@ -344,15 +344,6 @@ __global__ static void collect_kernel(uint64_t *edge, const uint64_t *heap,
 
 /* ------------------------------------------------------------- results -- */
 
-__global__ static void split_kernel(int32_t *src, int32_t *dst,
-    const uint64_t *edge, int64_t n_edges, int32_t shift)
-{
-    for (int64_t e = etx_first_item(); e < n_edges; e += etx_item_step()) {
-        src[e] = (int32_t)(edge[e] & (((uint64_t)1 << shift) - 1));
-        dst[e] = (int32_t)(edge[e] >> shift);
-    }
-}
-
 static etx_status check_limit(
     const struct etx_radius_graph_args *args, int64_t n_edges)
 {
@@ -362,28 +353,6 @@ static etx_status check_limit(
         "radius_graph: more than max_edges = %" PRId64 " edges among %" PRId64
         " points within radius %.9g",
         args->max_edges, args->n_points, (double)args->radius);
-}
-
-/* Sort the edges and return src and dst, owned by the caller. */
-static etx_status return_edges(struct etx_stream *stream,
-    const struct etx_radius_graph_args *args, const uint64_t *edge,
-    int64_t n_edges, int32_t shift)
-{
-    struct etx_cuda_scratch scratch(stream);
-    etx_cuda_owned<int32_t> src(stream->memory);
-    etx_cuda_owned<int32_t> dst(stream->memory);
-    uint64_t *sorted = NULL;
-
-    ETX_TRY(scratch.alloc(&sorted, n_edges, "edges in order"));
-    ETX_TRY(src.alloc(n_edges, "sources of edges"));
-    ETX_TRY(dst.alloc(n_edges, "targets of edges"));
-    ETX_TRY(etx_cuda_sort(stream, sorted, edge, n_edges, 2 * shift));
-    ETX_TRY(etx_launch(stream, n_edges, split_kernel, src.data, dst.data,
-        (const uint64_t *)sorted, n_edges, shift));
-    args->out->n_edges = n_edges;
-    args->out->src = src.release();
-    args->out->dst = dst.release();
-    return ETX_OK;
 }
 
 static etx_status append(struct etx_stream *stream, int64_t *count,
@@ -516,7 +485,8 @@ static etx_status find_nearest(struct etx_stream *stream,
             first, left < block ? left : block, max, search));
     }
     ETX_TRY(check_limit(args, n_edges));
-    return return_edges(stream, args, edge, n_edges, search->shift);
+    return etx_cuda_return_edges(
+        stream, args->out, edge, n_edges, search->shift);
 }
 
 /* radius * radius in float32. */
@@ -534,7 +504,7 @@ etx_status etx_cuda_radius_graph(
     struct search search = {};
 
     if (args->n_points < 2)
-        return return_edges(stream, args, NULL, 0, 1);
+        return etx_cuda_return_edges(stream, args->out, NULL, 0, 1);
     ETX_TRY(etx_point_tree_build(&search.tree, &scratch, stream, args->point,
         args->n_points, args->n_dim));
     search.key = args->key;

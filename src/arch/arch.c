@@ -74,13 +74,18 @@ static etx_status check_inputs(const struct etx_network *network)
     return ETX_OK;
 }
 
-void etx_network_freeze(struct etx_network *network)
+uint64_t etx_frozen_id(void)
 {
     /* A counter: an address may be used again by a later network. */
     static _Atomic uint64_t n_frozen;
 
+    return 1 + atomic_fetch_add(&n_frozen, 1);
+}
+
+void etx_network_freeze(struct etx_network *network)
+{
     if (network != NULL && network->frozen_id == 0)
-        network->frozen_id = 1 + atomic_fetch_add(&n_frozen, 1);
+        network->frozen_id = etx_frozen_id();
 }
 
 etx_status etx_network_create(struct etx_network **out, const char *arch,

@@ -144,6 +144,9 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     const struct etx_json *options);
 void etx_network_free(struct etx_network *network);
 
+/* A number that no other frozen network or table of the process has. */
+uint64_t etx_frozen_id(void);
+
 /* The values are final: contexts may cache them. NULL is allowed. */
 void etx_network_freeze(struct etx_network *network);
 

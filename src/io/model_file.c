@@ -239,6 +239,8 @@ void etx_model_freeze(struct etx_model *model)
     etx_network_freeze(model->cascade.network);
     etx_network_freeze(model->filter.network);
     etx_network_freeze(model->gnn.network);
+    if (model->module_map != NULL && model->module_map->frozen_id == 0)
+        model->module_map->frozen_id = etx_frozen_id();
 }
 
 etx_status etx_model_parse(

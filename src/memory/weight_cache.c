@@ -167,18 +167,24 @@ done:
     return status;
 }
 
+float *etx_weight_cache_find(
+    const struct etx_weight_cache *cache, uint64_t frozen_id)
+{
+    for (int32_t k = 0; k < cache->n_networks; k++)
+        if (cache->network[k].frozen_id == frozen_id)
+            return cache->network[k].parameters;
+    return NULL;
+}
+
 etx_status etx_weight_cache_parameters(float **out,
     struct etx_weight_cache *cache, uint64_t frozen_id, const float *values,
     int64_t n)
 {
     etx_status status;
 
-    for (int32_t k = 0; k < cache->n_networks; k++)
-        if (cache->network[k].frozen_id == frozen_id) {
-            *out = cache->network[k].parameters;
-            return ETX_OK;
-        }
-    *out = NULL;
+    *out = etx_weight_cache_find(cache, frozen_id);
+    if (*out != NULL)
+        return ETX_OK;
     status = insert_network(cache, frozen_id, values, n);
     while (status == ETX_ERR_MEMORY && cache->n_networks > 0) {
         evict_oldest(cache);

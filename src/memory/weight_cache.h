@@ -19,9 +19,9 @@
 
 #include "memory/arena.h"
 
-/* Networks of five models. One more evicts the network that was inserted first,
- * with all its forms; so does a lack of memory. Nothing else evicts: networks
- * of freed models stay until then. */
+/* Networks of five models; a module map counts as one. One more evicts the
+ * network that was inserted first, with all its forms; so does a lack of
+ * memory. Nothing else evicts: networks of freed models stay until then. */
 #define ETX_MAX_CACHED_NETWORKS 16
 
 struct etx_weight_cache;
@@ -64,6 +64,10 @@ void etx_weight_cache_free(struct etx_weight_cache *cache);
 etx_status etx_weight_cache_parameters(float **out,
     struct etx_weight_cache *cache, uint64_t frozen_id, const float *values,
     int64_t n);
+
+/* The copy that the cache has, or NULL. */
+float *etx_weight_cache_find(
+    const struct etx_weight_cache *cache, uint64_t frozen_id);
 
 /* Find a form of key->n elements of size bytes, or allocate it: in the cache if
  * the sources are cached, else in scratch. If it is not ready the caller

@@ -225,6 +225,66 @@ struct etx_graph_index_args {
     int32_t *out_edge;   /* [n_edges] edges sorted by (src, edge) */
 };
 
+/* ----------------------------------------------------------- module maps -- */
+
+#define ETX_MAP_UNIT_WIDTH 3 /* volume, layer, module; -1: a whole layer */
+
+/* Quantities of a doublet (a, b) of hits, a nearer to the origin. Those with
+ * division are 0 where dr is. */
+enum {
+    ETX_MAP_Z0,        /* z_a - r_a dz / dr, mm */
+    ETX_MAP_DPHI,      /* phi_b - phi_a, rad, within -pi and pi */
+    ETX_MAP_PHI_SLOPE, /* dphi / dr, rad / mm */
+    ETX_MAP_DETA,      /* eta_b - eta_a */
+    ETX_MAP_N_DOUBLET
+};
+
+/* Quantities of a triplet: by how much the second doublet turns against the
+ * first, rad within -pi and pi. */
+enum {
+    ETX_MAP_TURN, /* of atan2(dy, dx): in the transverse plane */
+    ETX_MAP_BEND, /* of atan2(dz, dr) */
+    ETX_MAP_N_TRIPLET
+};
+
+struct etx_map_window {
+    float low, high; /* both allowed */
+};
+
+/* The arrays of a map, as in a model file. */
+struct etx_map_table {
+    int64_t n_units;
+    const int64_t *unit; /* [n_units, 3] ascending */
+    int64_t n_pairs;
+    const int64_t *pair; /* [n_pairs, 2] units, inner first, ascending */
+    const struct etx_map_window *pair_window; /* [n_pairs, ETX_MAP_N_DOUBLET] */
+    int64_t n_triplets;                       /* 0: pairs are enough */
+    const int64_t *triplet; /* [n_triplets, 2] pairs, ascending; the first ends
+                             * where the second begins */
+    const struct etx_map_window
+        *triplet_window;          /* [n_triplets, ETX_MAP_N_TRIPLET] */
+    const int64_t *pair_first;    /* [n_units + 1] into pair, by inner unit */
+    const int64_t *triplet_first; /* [n_pairs + 1] into triplet */
+};
+
+/* module_map: the edges a -> b between hits whose units (of the first three
+ * numbers of a unit; -1: of any module) are a pair, a before b by (distance
+ * from the origin, row), with all quantities in the windows of the pair. With
+ * triplets, only those of which another edge is a triplet in its windows,
+ * before or behind. Exact where sqrt, asinh and atan2 of float64 are those of
+ * the reference once rounded to float32. */
+struct etx_module_map_args {
+    int64_t n_hits;           /* at most 2^31 - 1 */
+    const float *position;    /* [n_hits, 3] x, y, z in mm */
+    const int32_t *volume_id; /* [n_hits] */
+    const int32_t *layer_id;  /* [n_hits] */
+    const int32_t *module_id; /* [n_hits] */
+    struct etx_map_table map;
+    int64_t max_edges; /* more, before triplets, fail with ETX_ERR_LIMIT; at
+                        * most 2^31 - 1 */
+    struct etx_edge_list *out;
+};
+
 /* X(name) for every operator of this header. */
 #define ETX_GRAPH_OPERATORS(X)                                                 \
     X(edge_features)                                                           \
@@ -234,6 +294,7 @@ struct etx_graph_index_args {
     X(double_edges)                                                            \
     X(degrees)                                                                 \
     X(degree_weights)                                                          \
-    X(graph_index)
+    X(graph_index)                                                             \
+    X(module_map)
 
 #endif

@@ -127,7 +127,9 @@ etx_status etx_stage_triplets(struct etx_graph **out,
     const struct etx_graph *graph, struct etx_context *context,
     int64_t max_edges);
 
-/* build.c: by the module map of the model, which runs on the host. */
+/* build_map.c: by the module map of the model, outward. ETX_ERR_ARGUMENT for an
+ * event without modules, ETX_ERR_LIMIT above max_edges or the bounds of a
+ * radius graph. */
 etx_status etx_stage_build_map(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, int64_t max_edges);

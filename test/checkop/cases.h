@@ -95,17 +95,29 @@ void checkop_segment_reduce_backward(
 void checkop_edge_features(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 
-/* What radius_graph found is copied to these outputs. */
+/* What an operator that returns edges found is copied to these outputs. */
 struct checkop_edges {
     int64_t n_edges;
     int64_t capacity;
     int32_t *src, *dst; /* [capacity] */
 };
 
+/* They become outputs and `more` of the case. */
+struct checkop_edges *checkop_edge_outputs(
+    struct checkop_case *out, int64_t capacity);
+/* Copy what fits, then release the list. */
+void checkop_take_edges(struct checkop_edges *edges,
+    const struct etx_stream *stream, const struct etx_edge_list *list);
+
 /* Points are standard normal around a tenth as many centres. */
 void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
     int32_t n_dim, float radius, int32_t max_neighbours, int32_t both,
     int32_t with_key);
+/* Hits on n_units modules in eight layers (or on whole layers), some at one
+ * azimuth, some on no unit; pairs of neighbouring layers with windows of all
+ * widths. */
+void checkop_module_map(struct checkop_case *out, int64_t n_hits,
+    int64_t n_units, int32_t of_layers, int32_t with_triplets);
 /* What line_graph made is copied to these outputs. */
 struct checkop_line {
     struct etx_line_graph graph; /* [capacity] edges */

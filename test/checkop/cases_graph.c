@@ -49,25 +49,46 @@ static etx_status run_best(const struct etx_op_table *ops,
     return status;
 }
 
-/* Edges come in memory of their own: copy what fits, then release it. */
+void checkop_take_edges(struct checkop_edges *edges,
+    const struct etx_stream *stream, const struct etx_edge_list *list)
+{
+    edges->n_edges = list->n_edges;
+    if (list->n_edges > 0 && list->n_edges <= edges->capacity) {
+        const size_t bytes = (size_t)list->n_edges * sizeof *list->src;
+
+        copy_out(stream, edges->src, list->src, bytes);
+        copy_out(stream, edges->dst, list->dst, bytes);
+    }
+    etx_memory_free(stream->memory, list->src);
+    etx_memory_free(stream->memory, list->dst);
+}
+
+struct checkop_edges *checkop_edge_outputs(
+    struct checkop_case *out, int64_t capacity)
+{
+    struct checkop_edges *edges = checkop_buffer(1, sizeof *edges);
+
+    edges->capacity = capacity;
+    edges->src = checkop_buffer(capacity, sizeof *edges->src);
+    edges->dst = checkop_buffer(capacity, sizeof *edges->dst);
+    out->more = edges;
+    checkop_add_output(
+        out, "n_edges", &edges->n_edges, 1, sizeof edges->n_edges);
+    CHECKOP_OUTPUT(out, edges->src, capacity);
+    CHECKOP_OUTPUT(out, edges->dst, capacity);
+    return edges;
+}
+
 static etx_status run_radius(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
     struct etx_radius_graph_args args =
         *(const struct etx_radius_graph_args *)self->args;
-    struct checkop_edges *edges = self->more;
     struct etx_edge_list list = {-1, NULL, NULL};
 
     args.out = &list;
     const etx_status status = ops->radius_graph(stream, &args);
-    edges->n_edges = list.n_edges;
-    if (list.n_edges > 0 && list.n_edges <= edges->capacity) {
-        const size_t bytes = (size_t)list.n_edges * sizeof *list.src;
-        copy_out(stream, edges->src, list.src, bytes);
-        copy_out(stream, edges->dst, list.dst, bytes);
-    }
-    etx_memory_free(stream->memory, list.src);
-    etx_memory_free(stream->memory, list.dst);
+    checkop_take_edges(self->more, stream, &list);
     return status;
 }
 
@@ -91,12 +112,10 @@ void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
 {
     struct etx_radius_graph_args *args =
         checkop_begin(out, "radius_graph", sizeof *args);
-    struct checkop_edges *edges = checkop_buffer(1, sizeof *edges);
     const int64_t all = n_points * (n_points - 1);
+    const struct checkop_edges *const edges =
+        checkop_edge_outputs(out, n_points > 3000 ? 100 * n_points : all);
 
-    edges->capacity = n_points > 3000 ? 100 * n_points : all;
-    edges->src = checkop_buffer(edges->capacity, sizeof *edges->src);
-    edges->dst = checkop_buffer(edges->capacity, sizeof *edges->dst);
     *args = (struct etx_radius_graph_args){.n_points = n_points,
         .n_dim = n_dim,
         .max_neighbours = max_neighbours,
@@ -106,14 +125,9 @@ void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
         .key = with_key ? checkop_floats(n_points) : NULL,
         .max_edges = edges->capacity};
     out->run = run_radius;
-    out->more = edges;
     checkop_label(out, "points=%d dim=%d radius=%.3g k=%d both=%d key=%d",
         (int)n_points, (int)n_dim, (double)radius, (int)max_neighbours,
         (int)both, (int)with_key);
-    checkop_add_output(
-        out, "n_edges", &edges->n_edges, 1, sizeof edges->n_edges);
-    CHECKOP_OUTPUT(out, edges->src, edges->capacity);
-    CHECKOP_OUTPUT(out, edges->dst, edges->capacity);
 }
 
 /* The graph comes in memory of its own: copy it, then release it. */

@@ -83,6 +83,7 @@ MAKE(gather, size(300), width(130), below(2))
 MAKE(hinge_loss, below(2), width(300), size(1000), width(12))
 MAKE(linear, size(200), width(130), width(130))
 MAKE(linear_backward, size(200), width(130), width(130))
+MAKE(module_map, size(2000), width(200), below(2), below(2))
 MAKE(narrow, size(2000), 1 + below(ETX_N_HALVES - 1))
 MAKE(norm, ETX_NORM_LAYER + below(3), size(200), 4 + width(100))
 MAKE(norm_backward, ETX_NORM_LAYER + below(3), size(200), 4 + width(100))
@@ -196,8 +197,8 @@ static const struct {
     RANDOM(graph_index, NORMAL), RANDOM(hinge_loss, NORMAL),
     RANDOM(line_graph, NORMAL), RANDOM(linear, PRODUCTS),
     RANDOM(linear_backward, NORMAL), RANDOM(mlp, NORMAL),
-    RANDOM(mlp_backward, NORMAL), RANDOM(mutual_best, NORMAL),
-    RANDOM(narrow, EXTREME), RANDOM(norm, NORMAL),
+    RANDOM(mlp_backward, NORMAL), RANDOM(module_map, NORMAL),
+    RANDOM(mutual_best, NORMAL), RANDOM(narrow, EXTREME), RANDOM(norm, NORMAL),
     RANDOM(norm_backward, NORMAL), RANDOM(outward_edges, NORMAL),
     RANDOM(outward_key, NORMAL), RANDOM(radius_graph, NORMAL),
     RANDOM(row_dot, PRODUCTS), RANDOM(scale, PRODUCTS),

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
+#include <exatrkx/train.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -117,6 +118,36 @@ ETX_TEST(test_cuda_same_graph, .rows = N_EVENTS, .n_small = N_SMALL)
         &on_cuda, both.cuda, n_hits, n_dim, point, both.event, &options));
     ck_assert_int_gt(etx_graph_n_edges(on_cpu), n_hits);
     assert_same_graph(on_cpu, on_cuda);
+}
+
+/* Module maps that were learned from the event: of modules and of layers, with
+ * and without triplets. From the same positions the device finds the edges of
+ * the CPU, and again with the map that it keeps. */
+ETX_TEST(test_cuda_module_map, .rows = 4)
+{
+    scoped_device_job both = {NULL};
+    scoped_model *model = NULL;
+    scoped_graph *on_cpu = NULL;
+    etx_module_map_options options;
+
+    if (!start(&both, __func__, events[0], ETX_PRECISION_BEST))
+        return;
+    const etx_event *const one[] = {both.event};
+
+    ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
+    options.units = _i < 2 ? ETX_MAP_MODULES : ETX_MAP_LAYERS;
+    options.use_triplets = _i % 2;
+    ck_assert_ok(
+        etx_model_learn_module_map(&model, both.model, one, 1, &options));
+    ck_assert_ok(etx_graph_build(&on_cpu, both.cpu, model, both.event));
+    ck_assert_int_gt(
+        etx_graph_n_edges(on_cpu), etx_event_n_hits(both.event) / 2);
+    for (int32_t turn = 0; turn < 2; turn++) {
+        scoped_graph *on_cuda = NULL;
+
+        ck_assert_ok(etx_graph_build(&on_cuda, both.cuda, model, both.event));
+        assert_same_graph(on_cpu, on_cuda);
+    }
 }
 
 static float *copy_scores(const etx_graph *graph)

@@ -4,7 +4,8 @@
  * docs/cuda.md says what each of the copies and waits is.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
+#include <exatrkx/train.h>
 
 #include "shim.h"
 #include "stage/model.h"
@@ -75,4 +76,43 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     etx_context_free(context);
     etx_event_free(event);
     etx_model_free(model);
+}
+
+/* A module map is copied once; then an event's positions and modules go in, and
+ * its graph comes out. */
+ETX_TEST(test_cuda_shim_copies_map)
+{
+    etx_context_options options;
+    etx_module_map_options learned;
+    etx_context *context = NULL;
+    etx_model *plain = NULL;
+    etx_model *model = NULL;
+    etx_event *event = NULL;
+    struct shim_counts count[3];
+
+    etx_test_open_example(&plain, &event, events[0].name);
+    const etx_event *const one[] = {event};
+
+    ck_assert_ok(etx_module_map_options_init(&learned, sizeof learned));
+    ck_assert_ok(etx_model_learn_module_map(&model, plain, one, 1, &learned));
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    ck_assert_ok(etx_context_create(&context, &options));
+    count[0] = shim_count();
+    for (int32_t turn = 1; turn <= 2; turn++) {
+        etx_graph *graph = NULL;
+
+        ck_assert_ok(etx_graph_build(&graph, context, model, event));
+        ck_assert_int_gt(etx_graph_n_edges(graph), 0);
+        etx_graph_free(graph);
+        count[turn] = shim_count();
+    }
+    ck_assert_int_eq(count[2].copies_in - count[1].copies_in, 4);
+    ck_assert_int_eq(count[2].bytes_in - count[1].bytes_in,
+        (3 + 3) * 4 * etx_event_n_hits(event));
+    ck_assert_int_eq(count[1].copies_in - count[0].copies_in, 5);
+    etx_context_free(context);
+    etx_event_free(event);
+    etx_model_free(model);
+    etx_model_free(plain);
 }

@@ -7,6 +7,7 @@
 
 #include "base/heap.h"
 #include "data/event.h"
+#include "op/shared/module_map.h"
 #include "stage/model.h"
 #include "train/module_map/learn.h"
 
@@ -46,7 +47,7 @@ static int64_t allowed_pair(const struct etx_module_map *map,
     const struct etx_event *event, int64_t a, int64_t b)
 {
     const struct etx_map_hit ends[] = {
-        etx_map_hit_of(event, a), etx_map_hit_of(event, b)};
+        etx_map_hit_of(event->position, a), etx_map_hit_of(event->position, b)};
     float value[ETX_MAP_N_DOUBLET];
     const int64_t pair = etx_module_map_find(map->pair, map->n_pairs,
         etx_module_map_unit(
@@ -70,8 +71,9 @@ static int64_t allowed_pair(const struct etx_module_map *map,
 static int32_t is_triplet(const struct etx_module_map *map,
     const struct etx_event *event, const int64_t *hit, const int64_t *pair)
 {
-    const struct etx_map_hit at[] = {etx_map_hit_of(event, hit[0]),
-        etx_map_hit_of(event, hit[1]), etx_map_hit_of(event, hit[2])};
+    const struct etx_map_hit at[] = {etx_map_hit_of(event->position, hit[0]),
+        etx_map_hit_of(event->position, hit[1]),
+        etx_map_hit_of(event->position, hit[2])};
     const struct etx_map_direction first = etx_map_direction_of(&at[0], &at[1]);
     const struct etx_map_direction second =
         etx_map_direction_of(&at[1], &at[2]);
@@ -208,9 +210,9 @@ ETX_TEST(test_module_map_quantities)
 {
     float position[] = {-3, -0.3f, 10, -6, 0.6f, 30, 0, 3.0149627f, 40};
     scoped_event *event = etx_test_event(3, position);
-    const struct etx_map_hit a = etx_map_hit_of(event, 0);
-    const struct etx_map_hit b = etx_map_hit_of(event, 1);
-    const struct etx_map_hit c = etx_map_hit_of(event, 2);
+    const struct etx_map_hit a = etx_map_hit_of(event->position, 0);
+    const struct etx_map_hit b = etx_map_hit_of(event->position, 1);
+    const struct etx_map_hit c = etx_map_hit_of(event->position, 2);
     const struct etx_map_direction first = etx_map_direction_of(&a, &b);
     const struct etx_map_direction second = etx_map_direction_of(&b, &c);
     float value[ETX_MAP_N_DOUBLET];

@@ -1,6 +1,7 @@
 /* op/ref/ref.h -- the reference operators, one prototype each.
  *
- * Plain, serial C that says what every operator computes. Sums are float64
+ * Plain C that says what every operator computes, serial but for graph_index
+ * and module_map, which have no faster version. Sums are float64
  * unless the contract prescribes float32. The contracts are next to the
  * arguments, in the headers that op.h includes.
  *

@@ -4,7 +4,6 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "data/graph_mirror.h"
 
 static int32_t reads_ends_only(const struct etx_network *network)
 {
@@ -44,31 +43,6 @@ static etx_status build_radius(struct etx_graph **out,
 done:
     etx_graph_free(graph);
     etx_arena_reset(context->stream->arena, mark);
-    return status;
-}
-
-etx_status etx_stage_build_map(struct etx_graph **out,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event, int64_t max_edges)
-{
-    const struct etx_stage_clock clock =
-        etx_stage_begin(context, ETX_STAGE_GRAPH);
-    struct etx_graph *graph = NULL;
-    struct etx_graph *copy = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_module_map_build(
-        &graph, context, model->module_map, event, max_edges));
-    if (context->stream->memory != NULL) {
-        ETX_CHECK(etx_graph_to_device(&copy, context, graph));
-        etx_graph_free(graph);
-        graph = copy;
-    }
-    ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));
-    *out = graph;
-    graph = NULL;
-done:
-    etx_graph_free(graph);
     return status;
 }
 

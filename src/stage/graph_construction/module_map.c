@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "op/shared/module_map.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,42 +23,11 @@ const struct etx_table_kind etx_module_map_kind = {"module map",
         {"module_map.triplet_windows", 1, 2 * (int64_t)ETX_MAP_N_TRIPLET,
             FIELD(triplet_window), FIELD(n_triplets)}}};
 
-/* ---------------------------------------------------------------- order -- */
-
-/* Rows of integers in order: below, at or above 0. */
-static int compare(const int64_t *a, const int64_t *b, int32_t width)
-{
-    for (int32_t k = 0; k < width; k++)
-        if (a[k] != b[k])
-            return a[k] < b[k] ? -1 : 1;
-    return 0;
-}
-
-/* The row of key in rows [n, width], ascending; -1: none. */
-static int64_t find_row(
-    const int64_t *rows, int64_t n, const int64_t *key, int32_t width)
-{
-    int64_t low = 0;
-    int64_t high = n;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (compare(rows + middle * width, key, width) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && compare(rows + low * width, key, width) == 0 ? low : -1;
-}
-
 int32_t etx_module_map_unit(const struct etx_module_map *map, int32_t volume_id,
     int32_t layer_id, int32_t module_id)
 {
-    const int64_t key[ETX_MAP_UNIT_WIDTH] = {volume_id, layer_id,
-        map->n_units > 0 && map->unit[2] < 0 ? -1 : module_id};
-
-    return (int32_t)find_row(map->unit, map->n_units, key, ETX_MAP_UNIT_WIDTH);
+    return etx_map_unit_of(
+        map->unit, map->n_units, volume_id, layer_id, module_id);
 }
 
 int64_t etx_module_map_find(
@@ -65,7 +35,7 @@ int64_t etx_module_map_find(
 {
     const int64_t key[2] = {first, second};
 
-    return find_row(pairs, n, key, 2);
+    return etx_map_find_row(pairs, n, key, 2);
 }
 
 /* ---------------------------------------------------------------- check -- */
@@ -76,7 +46,7 @@ static etx_status check_units(const struct etx_module_map *map)
         const int64_t *const unit = map->unit + k * ETX_MAP_UNIT_WIDTH;
 
         if ((unit[2] < 0) != (map->unit[2] < 0) || unit[2] < -1 ||
-            (k > 0 && compare(unit - ETX_MAP_UNIT_WIDTH, unit,
+            (k > 0 && etx_map_compare(unit - ETX_MAP_UNIT_WIDTH, unit,
                           ETX_MAP_UNIT_WIDTH) >= 0))
             return etx_fail(ETX_ERR_FORMAT,
                 "module map: unit %" PRId64 " is (%" PRId64 ", %" PRId64
@@ -94,7 +64,8 @@ static etx_status check_pairs(
         const int64_t *const pair = pairs + 2 * k;
 
         if (pair[0] < 0 || pair[0] >= below || pair[1] < 0 ||
-            pair[1] >= below || (k > 0 && compare(pair - 2, pair, 2) >= 0))
+            pair[1] >= below ||
+            (k > 0 && etx_map_compare(pair - 2, pair, 2) >= 0))
             return etx_fail(ETX_ERR_FORMAT,
                 "module map: %s %" PRId64 " is (%" PRId64 ", %" PRId64
                 "), expected two of %" PRId64 ", ascending",

@@ -17,30 +17,6 @@
 #include "data/graph.h"
 #include "data/learned_table.h"
 
-#define ETX_MAP_UNIT_WIDTH 3 /* volume, layer, module; -1: a whole layer */
-
-/* Quantities of a doublet (a, b) of hits, a nearer to the origin. Those with
- * division are 0 where dr is. */
-enum {
-    ETX_MAP_Z0,        /* z_a - r_a dz / dr, mm */
-    ETX_MAP_DPHI,      /* phi_b - phi_a, rad, within -pi and pi */
-    ETX_MAP_PHI_SLOPE, /* dphi / dr, rad / mm */
-    ETX_MAP_DETA,      /* eta_b - eta_a */
-    ETX_MAP_N_DOUBLET
-};
-
-/* Quantities of a triplet: by how much the second doublet turns against the
- * first, rad within -pi and pi. */
-enum {
-    ETX_MAP_TURN, /* of atan2(dy, dx): in the transverse plane */
-    ETX_MAP_BEND, /* of atan2(dz, dr) */
-    ETX_MAP_N_TRIPLET
-};
-
-struct etx_map_window {
-    float low, high; /* both allowed */
-};
-
 /* Arrays are as in a model file; immutable and owned by its model. */
 struct etx_module_map {
     const struct etx_table_kind *kind; /* etx_module_map_kind */
@@ -53,18 +29,8 @@ struct etx_module_map {
     int64_t *triplet; /* [n_triplets, 2] pairs, ascending; the first ends where
                        * the second begins */
     struct etx_map_window *triplet_window; /* [n_triplets, ETX_MAP_N_TRIPLET] */
-};
-
-/* What the quantities are computed from. */
-struct etx_map_hit {
-    float x, y, z, r, phi, eta;
-    float distance; /* from the origin, squared */
-    int32_t row;    /* of the event */
-};
-
-/* A direction of a doublet. */
-struct etx_map_direction {
-    float transverse, longitudinal; /* the angles of TURN and BEND */
+    uint64_t frozen_id; /* as that of a network; copies, which are equal, share
+                         * it */
 };
 
 /* Arrays: units, pairs, windows of pairs, triplets, windows of triplets. */
@@ -79,25 +45,5 @@ int32_t etx_module_map_unit(const struct etx_module_map *map, int32_t volume_id,
 /* The row of (first, second) in pairs [n, 2], ascending; -1: none. */
 int64_t etx_module_map_find(
     const int64_t *pairs, int64_t n, int64_t first, int64_t second);
-
-/* module_map_hit.c */
-struct etx_map_hit etx_map_hit_of(const struct etx_event *event, int64_t row);
-/* 1: a doublet goes from a to b, outward; of equal distances by row. */
-int32_t etx_map_is_outward(
-    const struct etx_map_hit *a, const struct etx_map_hit *b);
-void etx_map_doublet(float value[ETX_MAP_N_DOUBLET],
-    const struct etx_map_hit *a, const struct etx_map_hit *b);
-struct etx_map_direction etx_map_direction_of(
-    const struct etx_map_hit *a, const struct etx_map_hit *b);
-void etx_map_triplet(float value[ETX_MAP_N_TRIPLET],
-    const struct etx_map_direction *first,
-    const struct etx_map_direction *second);
-
-/* build_map.c: the edges that map allows, outward, on the host of context.
- * ETX_ERR_ARGUMENT for an event without modules, ETX_ERR_LIMIT above max_edges
- * or the bounds of a radius graph. */
-etx_status etx_module_map_build(struct etx_graph **out,
-    struct etx_context *context, const struct etx_module_map *map,
-    const struct etx_event *event, int64_t max_edges);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
+#include "op/shared/module_map.h"
 #include "train/config.h"
 #include "train/module_map/windows.h"
 #include "train/sampling/particle_chains.h"
@@ -111,7 +112,7 @@ static etx_status add_doublet(
     struct learning *learning, struct chain *chain, int64_t i)
 {
     const struct etx_event *const event = chain->event;
-    struct etx_map_hit a = etx_map_hit_of(event, i);
+    struct etx_map_hit a = etx_map_hit_of(event->position, i);
     float value[ETX_MAP_N_DOUBLET];
     int64_t unit[2];
     etx_status status = ETX_OK;
@@ -121,7 +122,7 @@ static etx_status add_doublet(
         !is_learned(learning, event, i))
         return ETX_OK;
     struct etx_map_hit b =
-        etx_map_hit_of(event, chain->partner[chain->offset[i]]);
+        etx_map_hit_of(event->position, chain->partner[chain->offset[i]]);
     if (!etx_map_is_outward(&a, &b)) {
         const struct etx_map_hit inner = b;
 
@@ -152,9 +153,10 @@ static etx_status add_triplet(
     const int64_t j = chain->partner[chain->offset[i]];
     if (chain->sample[j] < 0)
         return ETX_OK;
-    const struct etx_map_hit hit[] = {etx_map_hit_of(chain->event, i),
-        etx_map_hit_of(chain->event, j),
-        etx_map_hit_of(chain->event, chain->partner[chain->offset[j]])};
+    const struct etx_map_hit hit[] = {etx_map_hit_of(chain->event->position, i),
+        etx_map_hit_of(chain->event->position, j),
+        etx_map_hit_of(
+            chain->event->position, chain->partner[chain->offset[j]])};
     const struct etx_map_direction first =
         etx_map_direction_of(&hit[0], &hit[1]);
     const struct etx_map_direction second =
