@@ -53,7 +53,7 @@ FAULTS := $(BUILD)/test/faults-tests
 comma := ,
 FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
     $(filter %/unit/main.o %/support.o %/io_support.o %/io_models.o \
-    %/train_bench.o %/train_events.o,$(TEST_OBJECTS))
+    %/train_bench.o %/train_events.o %/fit_events.o,$(TEST_OBJECTS))
 
 # The unit tests with a pool of threads that is broken on purpose.
 BROKEN_POOL := $(BUILD)/test/broken-pool

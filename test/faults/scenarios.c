@@ -5,8 +5,11 @@
 
 #include <exatrkx/dist.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
+#include "base/status.h"
 #include "interpose.h"
 
 #define N_PARTICLES FAULTS_N_PARTICLES
@@ -106,6 +109,18 @@ CALL(read_event)
         &world->out.event, faults_path("e"), shared.detector);
 }
 
+CALL(read_event_files)
+{
+    char path[4][512];
+    static const char *const name[] = {
+        "e-hits.csv", "e-cells.csv", "e-truth.csv", "e-particles.csv"};
+
+    for (int32_t f = 0; f < 4; f++)
+        (void)snprintf(path[f], sizeof path[f], "%s", faults_path(name[f]));
+    return etx_event_read_trackml_files(
+        &world->out.event, path[0], path[1], path[2], path[3], shared.detector);
+}
+
 CALL(read_features)
 {
     static const float scales[] = {1000.0f, 3.14f, 1000.0f};
@@ -182,6 +197,21 @@ CALL(find_tracks)
     return etx_find_tracks(&world->out.tracks, world->bench.context,
         world->option < 0 ? shared.completion : faults_model(world),
         shared.event[0]);
+}
+
+CALL(find_batch)
+{
+    etx_tracks *tracks[N_EVENTS] = {NULL};
+    const etx_status status =
+        etx_find_tracks_batch(tracks, world->bench.context, faults_model(world),
+            N_EVENTS, (const etx_event *const *)shared.event);
+
+    for (int32_t k = 0; k < N_EVENTS; k++) {
+        SPARED(ck_assert((tracks[k] != NULL) == (status == ETX_OK)));
+        world->out.hash = faults_hash_tracks(world->out.hash, tracks[k]);
+        etx_tracks_free(tracks[k]);
+    }
+    return status;
 }
 
 CALL(embed)
@@ -353,6 +383,51 @@ CALL(from_labels)
         &world->out.tracks, etx_event_n_hits(shared.event[0]), label);
 }
 
+CALL(from_lists)
+{
+    static const int64_t offsets[] = {0, 4, 7};
+    static const int32_t hits[] = {0, 1, 2, 3, 2, 3, 9};
+
+    return etx_tracks_from_lists(&world->out.tracks,
+        etx_event_n_hits(shared.event[0]), 2, offsets, hits);
+}
+
+CALL(select_tracks)
+{
+    static const uint8_t keep[N_PARTICLES] = {1, 0, 1};
+
+    return etx_tracks_select(&world->out.tracks, world->tracks, keep, NULL);
+}
+
+CALL(resolve_tracks)
+{
+    static const etx_track_parameters parameters[N_PARTICLES];
+
+    return etx_tracks_resolve(
+        &world->out.tracks, world->tracks, parameters, 1, 3);
+}
+
+CALL(fit_tracks)
+{
+    etx_track_parameters parameters[FAULTS_N_FITTED] = {{0}};
+    uint8_t is_outlier[FAULTS_N_FITTED * FIT_N_LAYERS] = {0};
+    etx_fit_options options;
+    etx_status status;
+
+    SPARED(ck_assert_ok(etx_fit_options_init(&options, sizeof options)));
+    options.field = FIT_FIELD;
+    status = etx_fit_tracks(parameters, is_outlier, world->tracks,
+        world->bench.context, world->event, &world->fit->detector, NULL,
+        &options);
+    if (status != ETX_OK)
+        return status;
+    SPARED(ck_assert_int_gt(parameters[0].n_degrees, 0));
+    world->out.hash =
+        faults_hash(faults_hash(HASH_START, parameters, sizeof parameters),
+            is_outlier, sizeof is_outlier);
+    return status;
+}
+
 CALL(write_csv)
 {
     return etx_tracks_write_csv(
@@ -413,22 +488,50 @@ CALL(trained_model)
     return etx_trainer_model(&world->out.model, world->bench.trainer);
 }
 
-/* -------------------------------------------- one graph on two ranks -- */
+/* ------------------------------------------------------------- two ranks -- */
+
+#define N_RANKS 2
 
 struct rank {
     etx_dist *dist;
+    struct train_bench bench; /* of its own */
     etx_graph *graph;
-    etx_context *context;
+    const struct faults_world *world;
     etx_status status;
+    char message[256];
 };
+
+/* Both ranks, each on a thread. The status and the message are those of a rank
+ * which failed on its own, if there is one. */
+static etx_status run_ranks(struct rank *rank, void *(*run)(void *))
+{
+    pthread_t other;
+    int32_t r;
+
+    SPARED(ck_assert_int_eq(pthread_create(&other, NULL, run, &rank[1]), 0));
+    (void)run(&rank[0]);
+    SPARED(ck_assert_int_eq(pthread_join(other, NULL), 0));
+    r = rank[0].status == ETX_OK || rank[0].status == ETX_ERR_CANCELLED;
+    etx_set_last_error(rank[r].message);
+    return rank[r].status;
+}
+
+static void *note(struct rank *rank, etx_status status)
+{
+    rank->status = status;
+    (void)snprintf(rank->message, sizeof rank->message, "%s", etx_last_error());
+    if (status != ETX_OK)
+        etx_dist_give_up(rank->dist);
+    return NULL;
+}
 
 static void *score_rank(void *argument)
 {
     struct rank *rank = argument;
 
-    rank->status = etx_dist_graph_score(rank->graph, rank->dist, rank->context,
-        shared.model[0], shared.event[0], ETX_PARTITION_PHI);
-    return NULL;
+    return note(
+        rank, etx_dist_graph_score(rank->graph, rank->dist, rank->bench.context,
+                  shared.model[0], shared.event[0], ETX_PARTITION_PHI));
 }
 
 static etx_status copy_graph(etx_graph **out, const etx_graph *graph)
@@ -438,37 +541,104 @@ static etx_status copy_graph(etx_graph **out, const etx_graph *graph)
         etx_graph_scores(graph), NULL);
 }
 
-/* The status is that of a rank which failed on its own, if there is one. */
 CALL(score_ranks)
 {
-    etx_dist *dist[2] = {NULL};
-    struct rank rank[2] = {{.graph = NULL}};
-    pthread_t other;
-    etx_status status = etx_dist_open_threads(dist, 2, NULL);
+    etx_dist *dist[N_RANKS] = {NULL};
+    struct rank rank[N_RANKS] = {{.graph = NULL}};
+    etx_status status = etx_dist_open_threads(dist, N_RANKS, NULL);
 
     if (status != ETX_OK)
         return status;
     faults_spare();
-    for (int32_t r = 0; r < 2; r++) {
+    for (int32_t r = 0; r < N_RANKS; r++) {
         rank[r].dist = dist[r];
-        rank[r].context = train_bench_context(1);
+        rank[r].bench.context = train_bench_context(1);
         ck_assert_ok(copy_graph(&rank[r].graph, world->graph));
     }
-    ck_assert_int_eq(pthread_create(&other, NULL, score_rank, &rank[1]), 0);
     faults_spare_end();
-    (void)score_rank(&rank[0]);
+    status = run_ranks(rank, score_rank);
     faults_spare();
-    ck_assert_int_eq(pthread_join(other, NULL), 0);
-    status = rank[rank[0].status == ETX_ERR_CANCELLED].status;
-    if (status == ETX_OK)
-        status = rank[1].status;
-    for (int32_t r = 0; r < 2 && status == ETX_OK; r++)
-        world->out.hash =
-            faults_hash(world->out.hash, etx_graph_scores(rank[r].graph),
-                (size_t)etx_graph_n_edges(world->graph) * sizeof(float));
-    for (int32_t r = 0; r < 2; r++) {
+    for (int32_t r = 0; r < N_RANKS; r++) {
+        if (status == ETX_OK)
+            world->out.hash =
+                faults_hash(world->out.hash, etx_graph_scores(rank[r].graph),
+                    (size_t)etx_graph_n_edges(world->graph) * sizeof(float));
         etx_graph_free(rank[r].graph);
-        etx_context_free(rank[r].context);
+        etx_context_free(rank[r].bench.context);
+        etx_dist_close(dist[r]);
+    }
+    faults_spare_end();
+    return status;
+}
+
+/* A team whose ranks have an event each, or parts of the same events. */
+static etx_status join(struct rank *rank)
+{
+    etx_trainer *trainer = rank->bench.trainer;
+    const int32_t is_parts = rank->world->option >= FAULTS_PARTS;
+    const int32_t r = etx_dist_rank(rank->dist);
+    etx_status status = ETX_OK;
+    etx_team team;
+
+    if (is_parts)
+        ETX_CHECK(
+            etx_dist_trainer_set_parts(trainer, rank->dist, ETX_PARTITION_PHI));
+    else
+        ETX_CHECK(etx_dist_team(&team, rank->dist));
+    if (!is_parts)
+        ETX_CHECK(etx_trainer_set_team(trainer, &team));
+    for (int32_t k = 0; k < N_EVENTS; k++) {
+        const etx_event *event = shared.event[k];
+        const int32_t validates = k == N_EVENTS - 1;
+
+        ETX_CHECK(is_parts
+                      ? etx_trainer_add_event(trainer, event, validates)
+                      : etx_trainer_add_event_of_rank(trainer,
+                            k % N_RANKS == r ? event : NULL,
+                            etx_event_n_hits(event), k % N_RANKS, validates));
+    }
+done:
+    return status;
+}
+
+static void *train_rank(void *argument)
+{
+    struct rank *rank = argument;
+    etx_training_report report = {.struct_size = sizeof report};
+    etx_status status = join(rank);
+
+    if (status == ETX_OK)
+        status = etx_trainer_step(rank->bench.trainer, &report);
+    if (status == ETX_OK)
+        status = etx_trainer_validate(rank->bench.trainer, &report);
+    return note(rank, status);
+}
+
+CALL(train_ranks)
+{
+    etx_dist *dist[N_RANKS] = {NULL};
+    struct rank rank[N_RANKS] = {{.graph = NULL}};
+    etx_status status = etx_dist_open_threads(dist, N_RANKS, NULL);
+
+    if (status != ETX_OK)
+        return status;
+    faults_spare();
+    for (int32_t r = 0; r < N_RANKS; r++) {
+        rank[r].dist = dist[r];
+        rank[r].world = world;
+        faults_make_rank(&rank[r].bench, world->option);
+    }
+    faults_spare_end();
+    status = run_ranks(rank, train_rank);
+    faults_spare();
+    for (int32_t r = 0; r < N_RANKS; r++) {
+        const uint64_t state = etx_trainer_hash(rank[r].bench.trainer);
+
+        if (status == ETX_OK)
+            world->out.hash =
+                faults_hash(world->out.hash, &state, sizeof state);
+        etx_trainer_free(rank[r].bench.trainer);
+        etx_context_free(rank[r].bench.context);
         etx_dist_close(dist[r]);
     }
     faults_spare_end();
@@ -504,6 +674,7 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("graph_build_module_map", NULL, build_module_map, 1, 0),
     FILES_ROW("detector_read", NULL, read_detector, 1, 0),
     FILES_ROW("event_read_trackml", NULL, read_event, 1, 0),
+    FILES_ROW("event_read_trackml_files", NULL, read_event_files, 1, 0),
     FILES_ROW("event_read_features", NULL, read_features, 1, 0),
     ROW("event_create", NULL, create_event, 1, 0),
     ROW("event_set_features", faults_make_event, set_features, 1, 0),
@@ -519,6 +690,8 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("find_tracks, 2 threads", NULL, find_tracks, 2, 0),
     ROW("find_tracks with completion", NULL, find_tracks, 1, -1),
     ROW("find_tracks with completion, 2 threads", NULL, find_tracks, 2, -1),
+    ROW("find_tracks_batch", NULL, find_batch, 1, 0),
+    ROW("find_tracks_batch, 2 threads", NULL, find_batch, 2, 0),
     ROW("embed", NULL, embed, 1, 0),
     ROW("embed, 2 threads", NULL, embed, 2, 0),
     ROW("graph_build", NULL, build, 1, 0),
@@ -564,6 +737,11 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("evaluate_binned", faults_make_tracks, evaluate_binned, 1, 0),
     ROW("match", faults_make_tracks, match, 1, 0),
     ROW("tracks_from_labels", NULL, from_labels, 1, 0),
+    ROW("tracks_from_lists", NULL, from_lists, 1, 0),
+    ROW("tracks_select", faults_make_tracks, select_tracks, 1, 0),
+    ROW("tracks_resolve", faults_make_tracks, resolve_tracks, 1, 0),
+    ROW("fit_tracks", faults_make_fitted, fit_tracks, 1, 0),
+    ROW("fit_tracks, 2 threads", faults_make_fitted, fit_tracks, 2, 0),
     WRITE_ROW(
         "out.csv", "tracks_write_csv", faults_make_tracks, write_csv, 1, 0),
     WRITE_ROW("out.csv.gz", "tracks_write_csv, gzip", faults_make_tracks,
@@ -588,6 +766,8 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("trainer_validate, filter", faults_make_stepped, validate, 1, 1),
     ROW("trainer_validate, gnn", faults_make_stepped, validate, 1, 2),
     ROW("trainer_validate, cascade", faults_make_stepped, validate, 1, 3),
+    ROW("trainer of a team, 2 ranks", NULL, train_ranks, 1, 2),
+    ROW("trainer of parts, 2 ranks", NULL, train_ranks, 1, FAULTS_PARTS + 2),
     WRITE_ROW("saved.checkpoint", "trainer_save_checkpoint",
         faults_make_stepped, save_checkpoint, 1, 2),
     FILES_ROW("trainer_load_checkpoint", faults_make_checkpoint,

@@ -8,6 +8,7 @@
 #include <exatrkx/eval.h>
 #include <exatrkx/train.h>
 
+#include "fit_events.h"
 #include "train_bench.h"
 
 /* What a call works on, made again for every call; the first block are outputs,
@@ -31,6 +32,7 @@ struct faults_world {
     etx_graph_part *part;
     int32_t option;           /* of the scenario */
     struct train_bench bench; /* of the trainer, and its context */
+    struct fit_sample *fit;   /* of tracks to be fitted */
     int32_t *owners;          /* [n_nodes] */
     float *values;            /* [n_edges] */
 };
@@ -45,7 +47,7 @@ struct faults_scenario {
     const char *target; /* name of the file that it writes, or NULL */
 };
 
-#define FAULTS_N_SCENARIOS 91
+#define FAULTS_N_SCENARIOS 101
 extern const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS];
 
 /* What all calls share; before the first. */
@@ -55,6 +57,8 @@ void faults_close(void);
 #define FAULTS_N_PARTICLES 12
 #define FAULTS_N_EVENTS    3 /* the last one to validate on */
 #define FAULTS_N_MODELS    9
+#define FAULTS_N_FITTED    5
+#define FAULTS_PARTS       4 /* added to a stage: on parts of a graph */
 #define FAULTS_HASH_START  UINT64_C(0xcbf29ce484222325)
 
 extern struct faults_shared {
@@ -90,6 +94,11 @@ void faults_make_trainer(struct faults_world *world);
 void faults_make_stepped(struct faults_world *world);
 void faults_make_cached(struct faults_world *world);
 void faults_make_checkpoint(struct faults_world *world);
+/* An event with tracks to be fitted, and their detector. */
+void faults_make_fitted(struct faults_world *world);
+/* A context and a trainer without events of the stage that option names, behind
+ * the embedding. */
+void faults_make_rank(struct train_bench *bench, int32_t option);
 
 /* The path of a file in the folder of the test. */
 const char *faults_path(const char *name);
@@ -104,5 +113,6 @@ void faults_tear_down(struct faults_world *world);
 /* FNV-1a over more bytes. */
 uint64_t faults_hash(uint64_t hash, const void *data, size_t size);
 uint64_t faults_hash_file(const char *path);
+uint64_t faults_hash_tracks(uint64_t hash, const etx_tracks *tracks);
 
 #endif

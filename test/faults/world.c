@@ -93,6 +93,18 @@ uint64_t faults_hash_file(const char *path)
     return hash;
 }
 
+uint64_t faults_hash_tracks(uint64_t hash, const etx_tracks *tracks)
+{
+    const int64_t n = etx_tracks_count(tracks);
+    const int64_t *offset = etx_tracks_offsets(tracks);
+
+    if (tracks == NULL)
+        return hash;
+    hash = faults_hash(hash, offset, (size_t)(n + 1) * sizeof *offset);
+    return faults_hash(
+        hash, etx_tracks_hits(tracks), (size_t)offset[n] * sizeof(int32_t));
+}
+
 const char *faults_path(const char *name)
 {
     return io_path(name);
@@ -216,6 +228,7 @@ void faults_tear_down(struct faults_world *world)
     etx_model_free(world->out.model);
     etx_context_free(world->out.context);
     etx_context_free(world->bench.context);
+    free(world->fit);
     free(world->owners);
     free(world->values);
 }
@@ -298,6 +311,13 @@ void faults_make_tracks(struct faults_world *world)
     ck_assert_ok(etx_tracks_from_labels(&world->tracks, n, label));
 }
 
+void faults_make_fitted(struct faults_world *world)
+{
+    world->fit = new_fit_sample(FAULTS_N_FITTED, 1.0, FIT_MATERIAL);
+    world->event = fit_event_of(world->fit);
+    world->tracks = fit_tracks_of(world->fit);
+}
+
 void faults_write_tracks(struct faults_world *world)
 {
     faults_make_tracks(world);
@@ -331,6 +351,15 @@ void faults_make_trainer(struct faults_world *world)
     ck_assert_int_eq(mkdir(faults_path("cache"), 0700), 0);
     ck_assert_ok(
         etx_trainer_set_cache(world->bench.trainer, faults_path("cache")));
+}
+
+void faults_make_rank(struct train_bench *bench, int32_t option)
+{
+    const int32_t stage = option % 4;
+
+    bench->context = train_bench_context(1);
+    bench->start = shared.model[start_of_stage[stage]];
+    train_bench_create(bench, stage, NULL);
 }
 
 void faults_make_stepped(struct faults_world *world)
@@ -393,18 +422,6 @@ static uint64_t hash_event(uint64_t hash, const etx_event *event)
     return faults_hash(hash, &n, sizeof n);
 }
 
-static uint64_t hash_tracks(uint64_t hash, const etx_tracks *tracks)
-{
-    const int64_t n = etx_tracks_count(tracks);
-    const int64_t *offset = etx_tracks_offsets(tracks);
-
-    if (tracks == NULL)
-        return hash;
-    hash = faults_hash(hash, offset, (size_t)(n + 1) * sizeof *offset);
-    return faults_hash(
-        hash, etx_tracks_hits(tracks), (size_t)offset[n] * sizeof(int32_t));
-}
-
 /* A trainer goes on as one that never failed. */
 static uint64_t hash_trainer(uint64_t hash, etx_trainer *trainer)
 {
@@ -441,7 +458,7 @@ uint64_t faults_bits(
     hash = hash_graph(hash, world->graph);
     hash = hash_graph(hash, world->triplets);
     hash = hash_graph(hash, etx_graph_part_graph(world->out.part));
-    hash = hash_tracks(hash, world->out.tracks);
+    hash = faults_hash_tracks(hash, world->out.tracks);
     if (world->bench.trainer != NULL)
         train_bench_steps(world->bench.trainer, 2);
     hash = hash_trainer(hash, world->bench.trainer);

@@ -22,7 +22,7 @@ static const char detector[] =
 
 static const char *file(int32_t slot, const char *text)
 {
-    return fuzz_file(slot, text, strlen(text));
+    return fuzz_text(slot, text, strlen(text));
 }
 
 static etx_status read_with_cells(const char *cells)
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    const char *path = fuzz_file(0, data + 1, size - 1);
+    const char *path = fuzz_text(0, data + 1, size - 1);
     if (data[0] == 'h')
         status = read_hits(path);
     else if (data[0] == 'c')

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int64_t before = etx_heap_in_use();
     etx_detector *detector = NULL;
     const etx_status status =
-        etx_detector_csv_read(&detector, fuzz_file(0, data, size));
+        etx_detector_csv_read(&detector, fuzz_text(0, data, size));
 
     for (int64_t i = 0; i < (detector == NULL ? 0 : detector->n_modules); i++) {
         const struct etx_detector_module *module = &detector->modules[i];

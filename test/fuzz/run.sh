@@ -12,7 +12,10 @@ fi
 if [ $# -eq 0 ]; then
     for source in test/fuzz/fuzz_*.c; do
         target=$(basename "$source" .c)
-        [ "$target" = fuzz_support ] || set -- "$@" "${target#fuzz_}"
+        case $target in
+        fuzz_support | fuzz_objects) ;;
+        *) set -- "$@" "${target#fuzz_}" ;;
+        esac
     done
 fi
 
@@ -29,14 +32,29 @@ make --no-print-directory "-j$(nproc)" "CC=$clang" "BUILD=$build" \
     >"$build/build.log" 2>&1 || { tail -40 "$build/build.log"; exit 1; }
 test/fuzz/seeds.sh "$build/seeds"
 
-# one TARGET: build and run it.
-one()
+# compile NAME: a source of test/fuzz.
+compile()
 {
     # shellcheck disable=SC2086
     "$clang" -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -Wall -Wextra -Werror \
         -ffp-contract=off -Isrc -Iinclude -Itest/fuzz $traps \
-        -fsanitize=fuzzer "test/fuzz/fuzz_$1.c" test/fuzz/fuzz_support.c \
-        "$build/lib/libexatrkx.a" -lz -lm -lpthread -o "$build/$1"
+        -fsanitize=fuzzer-no-link -c "test/fuzz/fuzz_$1.c" -o "$build/$1.o"
+}
+# In an archive, so that a target has nothing that it does not use: libFuzzer
+# looks at all counters behind each execution.
+compile support
+compile objects
+rm -f "$build/libfuzz.a"
+ar rcs "$build/libfuzz.a" "$build/support.o" "$build/objects.o"
+
+# one TARGET: build and run it.
+one()
+{
+    compile "$1"
+    # shellcheck disable=SC2086
+    "$clang" -g $traps -fsanitize=fuzzer "$build/$1.o" "$build/libfuzz.a" \
+        "$build/lib/libexatrkx.a" \
+        -Wl,--wrap=etx_file_read_text -lz -lm -lpthread -o "$build/$1"
     mkdir -p "$build/corpus-$1" "$build/seeds/$1"
     "$build/$1" -max_total_time="$seconds" -max_len=4096 -len_control=0 -timeout=60 \
         -rss_limit_mb=4096 -malloc_limit_mb=8192 -print_final_stats=1 \

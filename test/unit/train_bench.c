@@ -90,13 +90,19 @@ static char *make_config(int stage, const char *change)
     return text;
 }
 
-void train_bench_add(struct train_bench *bench, int stage, const char *change)
+void train_bench_create(
+    struct train_bench *bench, int stage, const char *change)
 {
     char *config = make_config(stage, change);
 
     ck_assert_ok(etx_trainer_create(
         &bench->trainer, bench->context, config, bench->start));
     etx_free(config);
+}
+
+void train_bench_add(struct train_bench *bench, int stage, const char *change)
+{
+    train_bench_create(bench, stage, change);
     for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
         ck_assert_ok(etx_trainer_add_event(
             bench->trainer, bench->event[k], k == TRAIN_BENCH_EVENTS - 1));

@@ -27,7 +27,9 @@ struct train_bench train_bench_new(
 /* The same in a context, which becomes the bench's. */
 void train_bench_open_in(struct train_bench *bench, etx_context *context,
     int stage, const char *change);
-/* A trainer of the stage on bench->start. */
+/* A trainer of the stage on bench->start; without and with its events. */
+void train_bench_create(
+    struct train_bench *bench, int stage, const char *change);
 void train_bench_add(struct train_bench *bench, int stage, const char *change);
 void train_bench_close(struct train_bench *bench);
 /* A local that is closed at the end of its block. */
