@@ -348,6 +348,11 @@ static etx_status check_state(const struct state *read,
             "%s: a mean over %lld and one over %lld steps, not 0 .. %d", path,
             (long long)read->mean_steps, (long long)read->snapshot_mean_steps,
             (int)options->spike_window);
+    /* A spike is a loss above a multiple of it: above nan none is. */
+    if (!isfinite(read->mean_loss) || !isfinite(read->snapshot_mean_loss))
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: a mean loss of %g and one of %g are not both finite", path,
+            read->mean_loss, read->snapshot_mean_loss);
     if (read->snapshot_step < (has_snapshot ? 0 : -1) ||
         read->snapshot_step > counters->step)
         return etx_fail(ETX_ERR_FORMAT,

@@ -199,6 +199,24 @@ ETX_TEST(test_train_checkpoint_numbers_are_checked, .rows = 4)
     train_bench_remove();
 }
 
+/* Above a mean of nan no loss is a spike. */
+ETX_TEST(test_train_checkpoint_mean_losses_are_checked, .rows = 2)
+{
+    scoped_bench bench =
+        train_bench_new(0, 1, "{'stability': {'spike_factor': 4}}");
+    train_bench_steps(bench.trainer, 2);
+    double *const mean = _i == 0 ? &bench.trainer->progress.mean.loss
+                                 : &bench.trainer->snapshot.progress.mean.loss;
+    const double good = *mean;
+    *mean = _i == 0 ? NAN : INFINITY;
+    train_bench_save(bench.trainer);
+    *mean = good;
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "mean loss");
+    ck_assert(*mean == good);
+    train_bench_remove();
+}
+
 static etx_status save_and_export(void *argument)
 {
     const struct train_bench *bench = argument;
