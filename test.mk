@@ -230,10 +230,10 @@ check-reproducible:
 	@test/programs/reproducible.sh
 
 # The unit tests with instrumentation, in a build folder of their own. ITEMS: see
-# test/check.sh. $(call instrument,folder,flags,programs).
+# test/check.sh. $(call instrument,folder,flags,programs,other variables).
 ITEMS ?= $(SUITE:%=suite:%)
 instrument = +@$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
-    OPTIMISE='-O1 -g' SANITIZE='$(2)' $(or $(3:%=build/$(1)/test/%),programs)
+    OPTIMISE='-O1 -g' SANITIZE='$(2)' $(4) $(or $(3:%=build/$(1)/test/%),programs)
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -fno-omit-frame-pointer
 # Functions above the operators can be stopped at random (test/schedule).
@@ -277,17 +277,22 @@ check-schedule: deps
 	        CK_RUN_CASE=test_threads_lowest_error build/tsan/test/broken-pool \
 	        >/dev/null 2>&1 || exit 0; \
 	done; echo 'check-schedule: a broken pool passes' >&2; exit 1
-# Of src; the emulation of CUDA runs what it does for a device.
+# Of src, with a least share of each part (test/coverage.sh); the emulation of
+# CUDA runs what it does for a device. Nothing is optimised, as nowhere else, but
+# code for vectors: without it each of its values lies in a frame of its own, and
+# the frames do not fit the stack of 64 KiB that a host may have.
 COVERAGE := --coverage -fprofile-update=atomic
+COVERAGE_FLAGS := OPTIMISE='-O0 -g' FLAGS_simd='$(FLAGS_simd) -O1'
 COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(patsubst %,device:%,\
     cuda cuda_half cuda_labels cuda_parts cuda_train cuda_shim_inputs))
+COVERAGE_SAMPLE := quick
 coverage: deps
-	$(call instrument,coverage,$(COVERAGE),exatrkx-tests faults-tests \
-	    $(if $(SHIM_CXX),cuda-shim-tests))
+	$(call instrument,coverage,$(COVERAGE),exatrkx-tests $(if $(ITEMS),,\
+	    faults-tests $(if $(SHIM_CXX),cuda-shim-tests)),$(COVERAGE_FLAGS))
 	@CK_TIMEOUT_MULTIPLIER=20 ETX_RANDOM_CASES=100 test/check.sh \
 	    build/coverage build/coverage/lib $(or $(ITEMS),$(COVERAGE_ITEMS))
-	@gcovr --root . --filter src/ build/coverage
-	@gcovr --root . --filter src/ --branches build/coverage | tail -n 3
+	@test/coverage.sh build/coverage $(if $(ITEMS),$(filter \
+	    $(COVERAGE_SAMPLE),$(ITEMS)),all)
 fuzz check-fuzz:
 	@test/fuzz/run.sh
 
@@ -296,7 +301,7 @@ fuzz check-fuzz:
 check-sample:
 	@$(MAKE) --no-print-directory asan ITEMS='quick faults'
 	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
-	@$(MAKE) --no-print-directory coverage ITEMS=quick
+	@$(MAKE) --no-print-directory coverage ITEMS='$(COVERAGE_SAMPLE)'
 	@SECONDS_EACH=30 test/fuzz/run.sh
 check-all:
 	@$(MAKE) --no-print-directory check

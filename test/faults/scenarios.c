@@ -501,7 +501,7 @@ struct rank {
     char message[256];
 };
 
-/* Both ranks, each on a thread. The status and the message are those of a rank
+/* Both ranks, each on a thread. The status and the message are of the rank
  * which failed on its own, if there is one. */
 static etx_status run_ranks(struct rank *rank, void *(*run)(void *))
 {

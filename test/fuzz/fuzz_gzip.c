@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* More would be fetched from the system, and given back, in each execution. */
+/* A larger block would come from the system in each execution. */
 #define MAX ((size_t)1 << 16)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
