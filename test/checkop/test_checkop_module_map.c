@@ -57,7 +57,7 @@ static int32_t is_triplet(const struct etx_module_map_args *args,
         value, ETX_MAP_N_TRIPLET);
 }
 
-/* pair [n, n] of all doublets; those of no triplet become -1. */
+/* pair [n, n] of all doublets; doublets of no triplet become -1. */
 static void keep_triplets(int32_t *pair, const struct etx_module_map_args *args)
 {
     const int64_t n = args->n_hits;
