@@ -57,11 +57,13 @@ WERROR ?= 0
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 OPTIMISE ?= -O3 -g
 CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE) -fPIC \
-    -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(WERROR_FLAG) \
+    -fvisibility=hidden -ffp-contract=off -fno-math-errno $(WARNINGS) $(WERROR_FLAG) \
     $(SANITIZE) -Iinclude -Isrc -MMD -MP $(CFLAGS)
 # gcc vectorises the loops of src/op/x86/simd only when it need not keep errno
 # and the order of floating-point traps; neither changes a result.
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
+# Partial redundancy elimination puts a branch into a loop that interpolates.
+FLAGS_pairs := $(FLAGS_simd) $(if $(findstring clang,$(CC)),,-fno-tree-pre)
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
@@ -87,14 +89,15 @@ BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
 TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
 FOLDERS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
-    stage/track_building stage/track_fitting stage/first_pass io eval train $(TRAIN) api
+    stage/track_building stage/track_fitting stage/first_pass stage/first_pass/simd io eval train $(TRAIN) api
 SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 SIMD := $(wildcard src/op/x86/simd/*.c)
 OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
     $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
-    $(BUILD)/obj/avx512/op/x86/amx/gemm.o
+    $(BUILD)/obj/avx512/op/x86/amx/gemm.o \
+    $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o
 endif
 
 # With CUDA=1 the folder cuda/ replaces src/backend/cuda_absent.c. The runtime
@@ -220,6 +223,10 @@ $(BUILD)/obj/dist/mpi_open.o: src/dist/mpi_open.c
 	$(call compile,$(MPI_CFLAGS))
 $(BUILD)/obj/cuda/%.o: cuda/%.c
 	$(call compile,-isystem $(CUDA_HOME)/include)
+$(BUILD)/obj/stage/first_pass/simd/%.o: src/stage/first_pass/simd/%.c
+	$(call compile,$(FLAGS_pairs))
+$(BUILD)/obj/avx2/stage/first_pass/simd/%.o: src/stage/first_pass/simd/%.c
+	$(call compile,$(FLAGS_pairs) $(FLAGS_avx2))
 $(BUILD)/obj/avx2/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
 $(BUILD)/obj/avx512/%.o: src/%.c

@@ -3,7 +3,9 @@
  * A point of the circle at chord length L from the helix's own point lies at
  * L (c t + h n), with t the tangent, n its normal, h = k L / 2 and
  * c = sqrt(1 - h^2), so a radius is reached at the root of a quadratic equation
- * in L^2. Angles of less than about a radian are series of h.
+ * in L^2. Angles of less than about a radian are series of h. There are no
+ * branches, so that loops over many helices become vector code; what is
+ * returned with false is no point.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_STAGE_FIRST_PASS_ARC_H
@@ -53,43 +55,33 @@ static inline bool etx_arc_to_radius(struct etx_arc_point *out,
     const double root =
         along * along + q * gap - 0.25 * curvature * curvature * gap * gap;
 
-    if (!(root > 0.0))
-        return false;
     const double square =
         q * gap + 2.0 * along * along + 2.0 * fabs(along) * sqrt(root);
-    if (!(square > 0.0))
-        return false;
     const double chord = (along < 0.0 ? -gap : gap) / sqrt(square);
     const double sine = 0.5 * curvature * chord;
-    if (fabs(sine) > ETX_ARC_MAX_SINE)
-        return false;
     etx_arc_at(out, helix, chord, sine);
     out->s = chord * etx_arc_by_chord(sine * sine);
-    return true;
+    return (root > 0.0) & (square > 0.0) & (fabs(sine) <= ETX_ARC_MAX_SINE);
 }
 
 /* The point at z; false: it is more than about two radians away. */
 static inline bool etx_arc_to_z(struct etx_arc_point *out,
     const struct etx_track_helix *helix, double curvature, double z)
 {
-    if (fabs(helix->slope) < 1e-4)
-        return false;
     out->s = (z - helix->z) / helix->slope;
     const double half = 0.5 * curvature * out->s;
     const double square = half * half;
-    if (square > 1.25)
-        return false;
     const double by_arc =
         1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0));
     etx_arc_at(out, helix, out->s * by_arc, half * by_arc);
-    return true;
+    return (fabs(helix->slope) >= 1e-4) & (square <= 1.25);
 }
 
 /* atan2 within 3e-4 rad: the same function of hits and of predictions. */
 static inline float etx_arc_azimuth(float y, float x)
 {
-    const float low = fminf(fabsf(x), fabsf(y));
-    const float high = fmaxf(fabsf(x), fabsf(y));
+    const float low = fabsf(x) < fabsf(y) ? fabsf(x) : fabsf(y);
+    const float high = fabsf(x) < fabsf(y) ? fabsf(y) : fabsf(x);
     const float ratio = high > 0.0f ? low / high : 0.0f;
     const float square = ratio * ratio;
     float angle =

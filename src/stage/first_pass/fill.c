@@ -170,7 +170,7 @@ etx_status etx_tracks_fill(int32_t *label, struct etx_context *context,
     search->max_distance = (double)options->max_distance;
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);
-    etx_grid_fill(&search->grid, completion, label, event->n_hits);
+    etx_grid_fill(&search->grid, completion, label, event->n_hits, false);
     filling.search = search;
     ETX_CHECK(list_hits(&filling, arena, label));
     ETX_CHECK(etx_parallel_ranges(

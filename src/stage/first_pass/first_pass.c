@@ -5,7 +5,9 @@
 
 #include "base/check.h"
 #include "base/constants.h"
+#include "base/cpu.h"
 #include "base/sort.h"
+#include "stage/first_pass/pairs.h"
 #include "stage/first_pass/search.h"
 #include "stage/track_building/completion.h"
 
@@ -174,7 +176,7 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
 
     ETX_CHECK(etx_check_cancelled(context->stream));
     etx_grid_fill(
-        &search->grid, search->completion, label, search->event->n_hits);
+        &search->grid, search->completion, label, search->event->n_hits, false);
     list_seeds(search);
     pass.n_first = list_first(NULL, search);
     ETX_CHECK(etx_arena_alloc(&pass.first, arena, pass.n_first,
@@ -211,6 +213,22 @@ done:
     return status;
 }
 
+/* The version for the level of the processor, or the lower one of the
+ * options. */
+static const struct etx_pair_functions *choose_pairs(
+    const struct etx_context *context)
+{
+#if defined(__x86_64__)
+    const int32_t wanted = context->options.cpu_level;
+
+    if ((wanted == ETX_CPU_BEST ? etx_cpu_level() : wanted) >= ETX_CPU_AVX2)
+        return &etx_pairs_avx2;
+#else
+    (void)context;
+#endif
+    return &etx_pairs_plain;
+}
+
 etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_first_pass *first_pass,
     const struct etx_completion *completion,
@@ -229,6 +247,7 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     ETX_CHECK(etx_arena_alloc(&search->seed, arena, first_pass->n_seeds,
         sizeof *search->seed, "seeds of a pass"));
     search->first_pass = first_pass;
+    search->pairs = choose_pairs(host);
     search->max_distance = (double)options->max_distance;
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);

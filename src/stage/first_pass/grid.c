@@ -146,17 +146,18 @@ static void finish_layer(struct etx_grid_layer *layer)
     }
 }
 
-/* Where hit i belongs; NULL: it has no layer, or a track. */
+/* Where hit i belongs; NULL: nowhere. */
 static struct etx_grid_layer *layer_of(
-    struct etx_grid *grid, const int32_t *label, int64_t i)
+    struct etx_grid *grid, const int32_t *label, bool has_tracks, int64_t i)
 {
-    return grid->layer[i] < 0 || label[i] >= 0 ? NULL
-                                               : &grid->layers[grid->layer[i]];
+    return grid->layer[i] < 0 || (label[i] >= 0 && !has_tracks)
+               ? NULL
+               : &grid->layers[grid->layer[i]];
 }
 
 void etx_grid_fill(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label,
-    int64_t n_hits)
+    int64_t n_hits, bool has_tracks)
 {
     for (int32_t l = 0; l < completion->n_layers; l++)
         grid->layers[l] = (struct etx_grid_layer){
@@ -166,24 +167,27 @@ void etx_grid_fill(struct etx_grid *grid,
             .min_z = INFINITY,
             .max_z = -INFINITY};
     for (int64_t i = 0; i < n_hits; i++)
-        if (layer_of(grid, label, i) != NULL)
-            measure(layer_of(grid, label, i), &grid->row[i]);
+        if (layer_of(grid, label, has_tracks, i) != NULL)
+            measure(layer_of(grid, label, has_tracks, i), &grid->row[i]);
     lay_out(grid, completion->n_layers);
     for (int64_t i = 0; i < n_hits; i++) {
-        struct etx_grid_layer *const layer = layer_of(grid, label, i);
+        struct etx_grid_layer *const layer =
+            layer_of(grid, label, has_tracks, i);
 
         if (layer == NULL)
             continue;
         layer->begin[bin_of(layer, &grid->row[i])]++;
-        layer->density[density_bin(layer, across_of(layer, &grid->row[i]))] +=
-            1.0;
+        if (label[i] < 0)
+            layer->density[density_bin(
+                layer, across_of(layer, &grid->row[i]))] += 1.0;
     }
     for (int64_t l = 0; l < completion->n_layers; l++)
         if (grid->layers[l].n_hits > 0)
             finish_layer(&grid->layers[l]);
     /* From the back: the begin of a bin sinks from its end to its first. */
     for (int64_t i = n_hits - 1; i >= 0; i--) {
-        struct etx_grid_layer *const layer = layer_of(grid, label, i);
+        struct etx_grid_layer *const layer =
+            layer_of(grid, label, has_tracks, i);
 
         if (layer != NULL)
             layer->hit[--layer->begin[bin_of(layer, &grid->row[i])]] =

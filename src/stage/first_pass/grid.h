@@ -46,10 +46,11 @@ struct etx_grid {
 /* Allocate for an event. layer [n_hits] is kept. */
 etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
     const struct etx_event *event, const int32_t *layer);
-/* Fill with the hits that have a layer and a label below 0. */
+/* Fill with the hits that have a layer and a label below 0, or also with those
+ * of tracks; densities are of the former. */
 void etx_grid_fill(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label,
-    int64_t n_hits);
+    int64_t n_hits, bool has_tracks);
 
 /* Hits per mm^2 at z or radius. */
 double etx_grid_density(const struct etx_grid_layer *layer, double across);

@@ -7,6 +7,8 @@
 #include "stage/first_pass/first_pass.h"
 #include "stage/first_pass/grid.h"
 
+struct etx_pair_functions;
+
 #define ETX_CANDIDATE_MAX_LAYERS 20
 #define ETX_CANDIDATE_MAX_HITS   32
 #define ETX_MAX_BACKWARD         12.0 /* mm: modules of a layer overlap */
@@ -36,7 +38,8 @@ struct etx_first_pass_search {
     bool leads_anywhere; /* seeds need not come from the beam line */
     /* Of this pass: */
     int64_t n_seeds;
-    int64_t *seed;                       /* [n_seeds] rows of the table */
+    int64_t *seed; /* [n_seeds] rows of the table */
+    const struct etx_pair_functions *pairs;
     double min_curvature, max_curvature; /* 1/mm */
     int32_t lacks_hit;                   /* 1: seeds that lack a hit */
     int32_t max_holes;                   /* of a candidate */

@@ -5,50 +5,21 @@
 
 #include "base/constants.h"
 
-#include "stage/first_pass/arc.h"
-#include "stage/track_building/completion.h"
+#include "stage/first_pass/pairs.h"
 
 #include <string.h>
 
-#define MIN_CHORD    1.0  /* mm */
 #define MARGIN       5.0  /* mm */
 #define DISC_MARGIN  0.02 /* of the radius */
 #define ANGLE_MARGIN 2e-3 /* rad */
-#define ROUNDING     1e-6
-#define SEED_GAPS    6u /* before the second or the third hit */
+#define MAX_TOGETHER 4    /* seeds that share the first two layers */
+#define SEED_GAPS    6u   /* before the second or the third hit */
 
 bool etx_seed_helix(
     struct etx_track_helix *out, double *z, const float *a, const float *b)
 {
-    const double a_x = (double)a[0];
-    const double a_y = (double)a[1];
-    const double x = (double)b[0] - a_x;
-    const double y = (double)b[1] - a_y;
-    const double length = sqrt(x * x + y * y);
-    const double inner = sqrt(a_x * a_x + a_y * a_y);
-    const double outer =
-        sqrt((double)b[0] * (double)b[0] + (double)b[1] * (double)b[1]);
-
-    if (length < MIN_CHORD || !(inner > 0.0) || !(outer > 0.0))
-        return false;
-    /* The circle through the beam line (Menger). */
-    out->curvature = 2.0 * (a_x * (double)b[1] - a_y * (double)b[0]) /
-                     (inner * outer * length);
-    const double sine = 0.5 * out->curvature * length;
-    const double first = 0.5 * out->curvature * inner;
-    if (fabs(sine) > ETX_ARC_MAX_SINE || fabs(first) > ETX_ARC_MAX_SINE)
-        return false;
-    const double cosine = sqrt(1.0 - sine * sine);
-    out->x = (double)b[0];
-    out->y = (double)b[1];
-    out->z = (double)b[2];
-    out->tangent_x = (x * cosine - y * sine) / length;
-    out->tangent_y = (y * cosine + x * sine) / length;
-    out->slope = ((double)b[2] - (double)a[2]) /
-                 (length * etx_arc_by_chord(sine * sine));
-    out->z_middle = 0.5 * (double)b[2];
-    *z = (double)a[2] - out->slope * inner * etx_arc_by_chord(first * first);
-    return true;
+    return etx_helix_from_beam(out, z, (double)a[0], (double)a[1], (double)a[2],
+        (double)b[0], (double)b[1], (double)b[2]);
 }
 
 /* Where the second hit of a track from the beam may be. */
@@ -136,38 +107,6 @@ static void keep(
     best[i] = *candidate;
 }
 
-/* Quick: the circle through the beam line and both hits bends too much, or the
- * helix begins beyond the beam; arcs are longer than their chords by less than
- * a quarter of the square of half the angle. */
-static bool is_hopeless(const struct etx_first_pass_search *search,
-    const struct etx_grid_hit *first, const struct etx_grid_hit *second)
-{
-    const float *const beam = search->first_pass->beam;
-    const double a_x = (double)first->x;
-    const double a_y = (double)first->y;
-    const double x = (double)second->x - a_x;
-    const double y = (double)second->y - a_y;
-    const double square = x * x + y * y;
-    const double inner = (double)first->radius;
-    const double outer = (double)second->radius;
-    const double cross = a_x * y - a_y * x;
-    const double bound = search->max_curvature * inner * outer;
-    const double rise = ((double)second->z - (double)first->z) * inner;
-    const double longer = search->max_curvature * search->max_curvature *
-                          fmax(square, inner * inner) / 16.0;
-
-    const double least = search->min_curvature * inner * outer;
-    if (4.0 * cross * cross > bound * bound * square * (1.0 + ROUNDING) ||
-        (least > 0.0 &&
-            4.0 * cross * cross < least * least * square * (1.0 - ROUNDING)))
-        return true;
-    const double length = sqrt(square);
-    return longer < 0.2 &&
-           fabs(((double)first->z - (double)beam[0]) * length - rise) >
-               (double)beam[1] * length * (1.0 + ROUNDING) +
-                   (longer + ROUNDING) * fabs(rise);
-}
-
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
@@ -183,29 +122,35 @@ void etx_candidate_finish(struct etx_candidate *best,
         keep(best, candidate);
 }
 
-/* A pair of hits from the beam line, and its helix at the second. */
-struct pair {
-    int32_t hit[2];
-    struct etx_track_helix helix;
-    double radius; /* mm, of the second */
-    int32_t bin;   /* of transverse momentum */
-};
+static void add_pair(struct etx_pairs *pairs, const struct etx_grid_hit *second)
+{
+    const int32_t n = pairs->n++;
 
-/* Candidates of a pair with every third hit on one layer. */
+    pairs->hit[n] = second->hit;
+    pairs->radius[n] = (double)second->radius;
+    pairs->x[n] = (double)second->x;
+    pairs->y[n] = (double)second->y;
+    pairs->z[n] = (double)second->z;
+}
+
+/* Candidates of pair i with every third hit on the layer of a seed. */
 static void add_third(struct etx_candidate *best,
-    const struct etx_first_pass_search *search, const struct pair *pair,
-    int64_t seed)
+    const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
+    const struct etx_pair_crossings *crossings, int32_t i, int64_t seed)
 {
     const struct etx_first_pass *const table = search->first_pass;
-    const int64_t *const layers = table->seed + seed * ETX_SEED_WIDTH;
+    const struct etx_track_helix helix = etx_pair_helix(pairs, i);
+    const struct etx_layer_crossing crossing = {.helix = &helix,
+        .layer = &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]],
+        .window = &table->window[seed * ETX_COMPLETION_N_PT + pairs->bin[i]],
+        .across = crossings->across[i],
+        .tolerance = crossings->tolerance[i],
+        .azimuth = crossings->azimuth[i],
+        .width = crossings->width[i],
+        .curvature = crossings->curvature[i]};
     const struct etx_grid_hit *hit;
-    struct etx_layer_crossing crossing;
     struct etx_grid_walk walk;
 
-    if (!etx_layer_cross(&crossing, search, &pair->helix, pair->radius,
-            (int32_t)layers[2],
-            &table->window[seed * ETX_COMPLETION_N_PT + pair->bin]))
-        return;
     etx_grid_begin(&walk, crossing.layer, crossing.azimuth, crossing.width,
         crossing.across - crossing.tolerance,
         crossing.across + crossing.tolerance);
@@ -217,32 +162,35 @@ static void add_third(struct etx_candidate *best,
         struct etx_candidate candidate = {.n_hits = ETX_SEED_LAYERS,
             .gaps = search->lacks_hit ? SEED_GAPS : 0,
             .distance = (float)distance,
-            .hit = {pair->hit[0], pair->hit[1], hit->hit}};
+            .hit = {pairs->first, pairs->hit[i], hit->hit}};
         etx_candidate_finish(best, search, &candidate);
     }
 }
 
-/* false: they are no pair from the beam line. */
-static bool make_pair(struct pair *out,
-    const struct etx_first_pass_search *search, int32_t first,
-    const struct etx_grid_hit *second)
+/* Candidates of the pairs, which are gone then, with the seeds begin ..
+ * end - 1 of this pass, MAX_TOGETHER at most. */
+static void add_thirds(struct etx_candidate *best,
+    const struct etx_first_pass_search *search, struct etx_pairs *pairs,
+    int64_t begin, int64_t end)
 {
-    const float *const position = search->event->position;
-    const float *const beam = search->first_pass->beam;
-    double z;
+    const int64_t *const layers = search->first_pass->seed;
+    const int64_t *const seed = search->seed;
+    struct etx_pair_crossings crossings[MAX_TOGETHER];
 
-    if (is_hopeless(search, &search->grid.row[first], second) ||
-        !etx_seed_helix(&out->helix, &z, position + 3 * (int64_t)first,
-            position + 3 * (int64_t)second->hit) ||
-        fabs(out->helix.curvature) > search->max_curvature ||
-        fabs(out->helix.curvature) <= search->min_curvature ||
-        fabs(z - (double)beam[0]) > (double)beam[1])
-        return false;
-    out->hit[0] = first;
-    out->hit[1] = second->hit;
-    out->radius = (double)second->radius;
-    out->bin = etx_completion_pt_bin(search->completion, &out->helix);
-    return true;
+    search->pairs->find_helices(pairs, search);
+    for (int64_t k = begin; k < end; k++)
+        if (search->grid.layers[layers[seed[k] * ETX_SEED_WIDTH + 2]].n_hits >
+            0)
+            search->pairs->cross(&crossings[k - begin], search, pairs, seed[k]);
+        else
+            memset(crossings[k - begin].is_crossed, 0,
+                sizeof crossings->is_crossed);
+    for (int32_t i = 0; i < pairs->n; i++)
+        for (int64_t k = begin; k < end; k++)
+            if (crossings[k - begin].is_crossed[i])
+                add_third(
+                    best, search, pairs, &crossings[k - begin], i, seed[k]);
+    pairs->n = 0;
 }
 
 /* Candidates of the seeds begin .. end - 1 of this pass, which share their
@@ -258,17 +206,19 @@ static void add_pairs(struct etx_candidate *best,
     const struct etx_grid_hit *second;
     struct pair_window window;
     struct etx_grid_walk walk;
-    struct pair pair;
+    struct etx_pairs pairs = {.first = first};
 
     if (layer->n_hits == 0 ||
         !find_pair_window(&window, search, hit, layer, search->max_curvature))
         return;
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
-    while ((second = etx_grid_next(&walk)) != NULL)
-        if (make_pair(&pair, search, first, second))
-            for (int64_t k = begin; k < end; k++)
-                add_third(best, search, &pair, search->seed[k]);
+    while ((second = etx_grid_next(&walk)) != NULL) {
+        add_pair(&pairs, second);
+        if (pairs.n == ETX_PAIRS)
+            add_thirds(best, search, &pairs, begin, end);
+    }
+    add_thirds(best, search, &pairs, begin, end);
 }
 
 void etx_seed_candidates(struct etx_candidate *best,
@@ -283,7 +233,7 @@ void etx_seed_candidates(struct etx_candidate *best,
         int64_t end = begin;
 
         while (
-            end < search->n_seeds &&
+            end < search->n_seeds && end - begin < MAX_TOGETHER &&
             memcmp(table + seed[end] * ETX_SEED_WIDTH,
                 table + seed[begin] * ETX_SEED_WIDTH, 2 * sizeof *table) == 0)
             end++;

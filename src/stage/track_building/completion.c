@@ -326,7 +326,12 @@ etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     rounds->search.options = options;
     rounds->search.event = event;
     ETX_CHECK(make_chains(&rounds->search.chains, label, arena, event));
-    ETX_CHECK(etx_completion_index(&rounds->search, arena, label));
+    ETX_CHECK(etx_arena_alloc(&rounds->search.layer, arena, event->n_hits,
+        sizeof *rounds->search.layer, "layers of hits"));
+    etx_completion_layers(rounds->search.layer, completion, event);
+    ETX_CHECK(etx_grid_create(
+        &rounds->search.grid, arena, event, rounds->search.layer));
+    etx_grid_fill(&rounds->search.grid, completion, label, event->n_hits, true);
     ETX_CHECK(make_rounds(rounds, arena));
     for (int32_t round = 0; round < MAX_ROUNDS && n_steps > 0; round++)
         ETX_CHECK(run_round(&n_steps, rounds, host));

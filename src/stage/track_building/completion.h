@@ -15,9 +15,12 @@
 #define ETX_STAGE_TRACK_BUILDING_COMPLETION_H
 
 #include "backend/backend.h"
+#include "base/constants.h"
 #include "data/event.h"
 #include "stage/track_building/completion_table.h"
 #include "stage/track_building/track_helix.h"
+
+#include <math.h>
 
 /* The layer of every hit, or -1: layer [event->n_hits]. */
 void etx_completion_layers(int32_t *layer,
@@ -30,13 +33,56 @@ bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
     const float *position, const int32_t *layer, const int32_t *hit,
     int32_t n_hits);
 
+#define ETX_COMPLETION_MIN_FIELD                                               \
+    0.25                       /* T: below it the bending tells little         \
+                                */
+#define ETX_MIN_CURVATURE 1e-9 /* 1/mm */
+
+/* The bending field at z, T, interpolated between the middles of bins. Without
+ * branches, as these three are in loops over many helices. */
+static inline double etx_completion_field(
+    const struct etx_completion *completion, double z)
+{
+    const double last = ETX_COMPLETION_N_FIELD - 1;
+    const double bin = fabs(z) / (double)ETX_COMPLETION_FIELD_BIN - 0.5;
+    const double at = bin > 0.0 ? (bin < last ? bin : last) : 0.0;
+    const int32_t k = (int32_t)at;
+    const double low = (double)completion->field[k];
+    const double high =
+        (double)completion->field[k + (k < ETX_COMPLETION_N_FIELD - 1)];
+
+    return low + (high - low) * (at - k);
+}
+
 /* Curvature near z of a helix: it follows the bending field. */
-double etx_completion_curvature(const struct etx_completion *completion,
-    const struct etx_track_helix *helix, double z);
+static inline double etx_completion_curvature(
+    const struct etx_completion *completion,
+    const struct etx_track_helix *helix, double z)
+{
+    const double field = etx_completion_field(completion, helix->z_middle);
+    const double measured = fabs(field) < ETX_COMPLETION_MIN_FIELD
+                                ? copysign(ETX_COMPLETION_MIN_FIELD, field)
+                                : field;
+
+    return helix->curvature * etx_completion_field(completion, z) / measured;
+}
 
 /* The bin of its transverse momentum. */
-int32_t etx_completion_pt_bin(const struct etx_completion *completion,
-    const struct etx_track_helix *helix);
+static inline int32_t etx_completion_pt_bin(
+    const struct etx_completion *completion,
+    const struct etx_track_helix *helix)
+{
+    const double field =
+        fabs(etx_completion_field(completion, helix->z_middle));
+    const double pt =
+        ETX_GEV_PER_T_MM *
+        (field > ETX_COMPLETION_MIN_FIELD ? field : ETX_COMPLETION_MIN_FIELD) /
+        (fabs(helix->curvature) + ETX_MIN_CURVATURE);
+
+    /* Lower edges of the bins but the first, GeV. */
+    return (pt >= 0.15) + (pt >= 0.25) + (pt >= 0.4) + (pt >= 0.7) +
+           (pt >= 1.3);
+}
 
 /* label [event->n_hits], -1 for hits of no track, others from 0 on: hits get
  * the label of the track they were added to; of joined tracks one label stays.

@@ -3,17 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/track_building/completion.h"
 
-#include "base/constants.h"
-
-#include <math.h>
-
-#define MIN_FIELD     0.25 /* T: below it the bending tells little */
-#define MIN_CURVATURE 1e-9 /* 1/mm */
-#define N_POINTS      3
-
-/* Lower edges of the bins but the first, GeV. */
-static const double pt_edges[ETX_COMPLETION_N_PT - 1] = {
-    0.15, 0.25, 0.4, 0.7, 1.3};
+#define N_POINTS 3
 
 void etx_completion_layers(int32_t *layer,
     const struct etx_completion *completion, const struct etx_event *event)
@@ -62,43 +52,4 @@ bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
         return false;
     return kind == ETX_HELIX_FREE ||
            etx_track_helix_towards_beam(out, point[2]);
-}
-
-/* The bending field at z, T, interpolated between the middles of bins. */
-static double field_at(const struct etx_completion *completion, double z)
-{
-    const double bin = fabs(z) / (double)ETX_COMPLETION_FIELD_BIN - 0.5;
-    const int32_t last = ETX_COMPLETION_N_FIELD - 1;
-
-    if (!(bin > 0.0))
-        return (double)completion->field[0];
-    if (!(bin < (double)last))
-        return (double)completion->field[last];
-    const int32_t k = (int32_t)bin;
-    const double low = (double)completion->field[k];
-    return low + ((double)completion->field[k + 1] - low) * (bin - k);
-}
-
-double etx_completion_curvature(const struct etx_completion *completion,
-    const struct etx_track_helix *helix, double z)
-{
-    const double field = field_at(completion, helix->z_middle);
-    const double measured =
-        fabs(field) < MIN_FIELD ? copysign(MIN_FIELD, field) : field;
-
-    return helix->curvature * field_at(completion, z) / measured;
-}
-
-int32_t etx_completion_pt_bin(const struct etx_completion *completion,
-    const struct etx_track_helix *helix)
-{
-    const double field =
-        fmax(fabs(field_at(completion, helix->z_middle)), MIN_FIELD);
-    const double pt =
-        ETX_GEV_PER_T_MM * field / (fabs(helix->curvature) + MIN_CURVATURE);
-    int32_t bin = 0;
-
-    while (bin < ETX_COMPLETION_N_PT - 1 && pt >= pt_edges[bin])
-        bin++;
-    return bin;
 }

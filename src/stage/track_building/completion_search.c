@@ -1,8 +1,9 @@
 /* stage/track_building/completion_search.c -- the best step on from an end.
  *
  * For every layer that may follow, the helix predicts azimuth and z (or
- * radius); hits of the layer are sorted by azimuth, so those in a window
- * around the prediction are a range. Each is judged at its own radius or z by
+ * radius); hits of the layer are in bins of both, so those in a window
+ * around the prediction are short runs. Each is judged at its own radius or z
+ * by
  *
  *     d^2 = (transverse / window)^2 + (longitudinal / window)^2
  *
@@ -15,6 +16,7 @@
 #include "stage/track_building/completion_search.h"
 
 #include "base/constants.h"
+#include "stage/first_pass/arc.h"
 
 #include <float.h>
 #include <math.h>
@@ -43,8 +45,8 @@ struct track_end {
 struct crossing {
     const struct etx_track_helix *helix;
     const struct etx_completion_window *window;
-    int32_t layer;
-    bool is_barrel;
+    const struct etx_grid_layer *layer;
+    bool is_same;     /* the layer of the end */
     double curvature; /* on the way there */
     double s;         /* path length to the middle of the layer, mm */
     double across;    /* predicted z or radius, mm */
@@ -79,14 +81,14 @@ static bool end_helix(struct etx_track_helix *out, int32_t kind,
 }
 
 /* The path to the middle of a barrel layer, and z there. */
-static bool cross_barrel(struct crossing *crossing, bool is_same,
-    const struct etx_completion_search *search)
+static bool cross_barrel(
+    struct crossing *crossing, const struct etx_completion_search *search)
 {
     const struct etx_track_helix *const helix = crossing->helix;
-    const struct etx_layer_hits *const layer = &search->layers[crossing->layer];
+    const struct etx_grid_layer *const layer = crossing->layer;
 
     crossing->s = 0.0;
-    if (!is_same) {
+    if (!crossing->is_same) {
         crossing->s = fabs(
             layer->radius - sqrt(helix->x * helix->x + helix->y * helix->y));
         if (!etx_track_helix_reach(
@@ -103,12 +105,12 @@ static bool cross_barrel(struct crossing *crossing, bool is_same,
 }
 
 /* The path to the middle of a disc. */
-static bool cross_disc(struct crossing *crossing, bool is_same,
-    const struct etx_completion_search *search)
+static bool cross_disc(
+    struct crossing *crossing, const struct etx_completion_search *search)
 {
     const struct etx_track_helix *const helix = crossing->helix;
-    const struct etx_layer_hits *const layer = &search->layers[crossing->layer];
-    const double z = is_same ? helix->z : layer->z;
+    const struct etx_grid_layer *const layer = crossing->layer;
+    const double z = crossing->is_same ? helix->z : layer->z;
 
     if (fabs(helix->slope) < MIN_SLOPE)
         return false;
@@ -123,13 +125,12 @@ static bool cross_disc(struct crossing *crossing, bool is_same,
 }
 
 /* Azimuth at the middle of the layer, and how much it changes inside. */
-static bool predict_azimuth(struct crossing *crossing,
-    const struct etx_completion_search *search, double reach)
+static bool predict_azimuth(struct crossing *crossing, double reach)
 {
     const struct etx_track_helix *const helix = crossing->helix;
-    const struct etx_layer_hits *const layer = &search->layers[crossing->layer];
+    const struct etx_grid_layer *const layer = crossing->layer;
     const double depth =
-        crossing->is_barrel
+        crossing->layer->is_barrel
             ? layer->max_radius - layer->min_radius
             : fmin(MAX_DISC_PATH,
                   (layer->max_z - layer->min_z) / fabs(helix->slope));
@@ -139,18 +140,20 @@ static bool predict_azimuth(struct crossing *crossing,
     const double radius = sqrt(x * x + y * y);
     if (!(radius > MIN_RADIUS))
         return false;
-    if (!crossing->is_barrel) {
+    if (!crossing->layer->is_barrel) {
         crossing->across = radius;
         if (radius < layer->min_radius - crossing->tolerance ||
             radius > layer->max_radius + crossing->tolerance)
             return false;
     }
-    crossing->phi = atan2(y, x);
+    crossing->phi = (double)etx_arc_azimuth((float)y, (float)x);
     etx_track_helix_point(
         &x, &y, helix, crossing->curvature, crossing->s + depth);
     crossing->phi_width =
         reach * (double)crossing->window->transverse / radius +
-        fabs(etx_wrap_angle(atan2(y, x) - crossing->phi)) + PHI_MARGIN;
+        fabs(etx_wrap_angle(
+            (double)etx_arc_azimuth((float)y, (float)x) - crossing->phi)) +
+        PHI_MARGIN;
     return true;
 }
 
@@ -165,26 +168,25 @@ static bool cross_layer(struct crossing *out,
     const struct etx_completion_window *const window =
         etx_completion_window(search->completion, step, kind, bin);
     const int32_t to = etx_completion_step_to(search->completion, step);
-    const bool is_same = to == end->layer;
 
     if (window->transverse <= 0.0f || (double)window->transverse > MAX_WINDOW ||
         (double)window->longitudinal > 2.0 * MAX_WINDOW)
         return false;
     *out = (struct crossing){.helix = helix,
         .window = window,
-        .layer = to,
-        .is_barrel = etx_completion_is_barrel(search->completion, to),
+        .layer = &search->grid.layers[to],
+        .is_same = to == end->layer,
         .tolerance = reach * (double)window->longitudinal + MARGIN};
-    if (!(out->is_barrel ? cross_barrel(out, is_same, search)
-                         : cross_disc(out, is_same, search)))
+    if (!(out->layer->is_barrel ? cross_barrel(out, search)
+                                : cross_disc(out, search)))
         return false;
-    return predict_azimuth(out, search, reach);
+    return predict_azimuth(out, reach);
 }
 
 /* Whether a step to this hit is possible at all, and to which track. */
 static bool is_candidate(int32_t *track,
     const struct etx_completion_search *search, const struct track_end *end,
-    int32_t layer, int32_t hit)
+    bool is_same, int32_t hit)
 {
     const struct etx_hit_chains *const chains = &search->chains;
     const int32_t *const module_id = search->event->module_id;
@@ -193,7 +195,7 @@ static bool is_candidate(int32_t *track,
     *track = chains->label[hit];
     if (*track == end->track)
         return false;
-    if (layer == end->layer && module_id[hit] == module_id[end->hit])
+    if (is_same && module_id[hit] == module_id[end->hit])
         return false;
     return *track < 0 ||
            (chains->n_hits[*track] >= 3 && chains->end[other][*track] == hit);
@@ -202,93 +204,65 @@ static bool is_candidate(int32_t *track,
 /* Compare one hit with the best step so far; true when it is better. */
 static bool judge_hit(struct etx_completion_proposal *best,
     const struct etx_completion_search *search, const struct track_end *end,
-    const struct crossing *crossing, int64_t k)
+    const struct crossing *crossing, const struct etx_grid_hit *at)
 {
     const etx_completion_options *const options = search->options;
-    const struct etx_layer_hits *const layer = &search->layers[crossing->layer];
     const struct etx_completion_window *const window = crossing->window;
-    const int32_t hit = layer->hit[k];
-    const bool is_same = crossing->layer == end->layer;
+    const bool is_barrel = crossing->layer->is_barrel;
     double transverse, longitudinal, s = crossing->s;
     int32_t track;
 
-    if (!is_candidate(&track, search, end, crossing->layer, hit) ||
+    if (!is_candidate(&track, search, end, crossing->is_same, at->hit) ||
         !etx_track_helix_residuals(&transverse, &longitudinal, &s,
             crossing->helix, crossing->curvature,
-            search->event->position + 3 * (int64_t)hit, crossing->is_barrel) ||
-        (is_same && s < -MAX_BACKWARD))
+            search->event->position + 3 * (int64_t)at->hit, is_barrel) ||
+        (crossing->is_same && s < -MAX_BACKWARD))
         return false;
     const double a = transverse / (double)window->transverse;
     const double b = longitudinal / (double)window->longitudinal;
     const double distance = a * a + b * b;
-    const int32_t bin = etx_completion_bin(
-        layer, crossing->is_barrel, (double)layer->across[k]);
-    const double n_random = layer->density[bin] * ETX_PI *
-                            (double)window->transverse *
-                            (double)window->longitudinal * distance;
+    const double n_random =
+        etx_grid_density(
+            crossing->layer, is_barrel ? (double)at->z : (double)at->radius) *
+        ETX_PI * (double)window->transverse * (double)window->longitudinal *
+        distance;
     if (track < 0 ? !(distance <= (double)options->max_distance) ||
                         n_random > (double)options->max_random
                   : !(distance <= (double)options->max_join))
         return false;
     const double cost = (track < 0 ? n_random : JOIN_FACTOR * n_random) +
                         DISTANCE_COST * distance +
-                        (is_same ? 0.0 : PATH_COST * fmax(0.0, s));
+                        (crossing->is_same ? 0.0 : PATH_COST * fmax(0.0, s));
     if (!(cost < (double)best->cost))
         return false;
     *best = (struct etx_completion_proposal){
-        .cost = (float)cost, .hit = hit, .track = track};
+        .cost = (float)cost, .hit = at->hit, .track = track};
     return true;
 }
 
-/* The first of the azimuths that is not below phi. */
-static int64_t first_from(const struct etx_layer_hits *layer, double phi)
-{
-    int64_t low = 0;
-    int64_t high = layer->n;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if ((double)layer->phi[middle] < phi)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The hits between two azimuths; true when one is better. */
-static bool search_range(struct etx_completion_proposal *best,
-    const struct etx_completion_search *search, const struct track_end *end,
-    const struct crossing *crossing, double low, double high)
-{
-    const struct etx_layer_hits *const layer = &search->layers[crossing->layer];
-    bool is_better = false;
-
-    for (int64_t k = first_from(layer, low);
-         k < layer->n && (double)layer->phi[k] <= high; k++)
-        if (fabs((double)layer->across[k] - crossing->across) <=
-            crossing->tolerance)
-            is_better |= judge_hit(best, search, end, crossing, k);
-    return is_better;
-}
-
-/* The same around the predicted azimuth, which may cross -pi = pi. */
+/* The hits of the window; true when one is better. */
 static bool search_layer(struct etx_completion_proposal *best,
     const struct etx_completion_search *search, const struct track_end *end,
     const struct crossing *crossing)
 {
-    const double width = fmin(crossing->phi_width, ETX_PI);
-    const double low = crossing->phi - width;
-    const double high = crossing->phi + width;
-    bool is_better = search_range(best, search, end, crossing, low, high);
+    const struct etx_grid_layer *const layer = crossing->layer;
+    const struct etx_grid_hit *hit;
+    struct etx_grid_walk walk;
+    bool is_better = false;
 
-    if (low < -ETX_PI)
-        is_better |= search_range(
-            best, search, end, crossing, low + 2.0 * ETX_PI, INFINITY);
-    if (high > ETX_PI)
-        is_better |= search_range(
-            best, search, end, crossing, -INFINITY, high - 2.0 * ETX_PI);
+    etx_grid_begin(&walk, layer, crossing->phi, crossing->phi_width,
+        crossing->across - crossing->tolerance,
+        crossing->across + crossing->tolerance);
+    while ((hit = etx_grid_next(&walk)) != NULL) {
+        const double turn = fabs((double)hit->azimuth - crossing->phi);
+        const double across =
+            layer->is_barrel ? (double)hit->z : (double)hit->radius;
+
+        if (fabs(across - crossing->across) <= crossing->tolerance &&
+            (turn <= crossing->phi_width ||
+                turn >= 2.0 * ETX_PI - crossing->phi_width))
+            is_better |= judge_hit(best, search, end, crossing, hit);
+    }
     return is_better;
 }
 
@@ -320,7 +294,7 @@ void etx_completion_propose(struct etx_completion_proposal *out,
         for (int32_t kind = ETX_N_HELICES - 1; kind >= 0 && !is_found; kind--) {
             struct crossing crossing;
 
-            if (has[kind] && search->layers[to].n > 0 &&
+            if (has[kind] && search->grid.layers[to].n_hits > 0 &&
                 cross_layer(&crossing, search, &helix[kind], &end, k, kind))
                 is_found = search_layer(out, search, &end, &crossing);
         }
@@ -344,7 +318,7 @@ bool etx_completion_meets(const struct etx_completion_search *search,
         const struct etx_completion_window *const window =
             etx_completion_window(completion, k, ETX_HELIX_FREE, bin);
         double transverse, longitudinal;
-        double s = fabs(search->layers[to].radius -
+        double s = fabs(search->grid.layers[to].radius -
                         sqrt(helix.x * helix.x + helix.y * helix.y));
 
         if (etx_completion_step_to(completion, k) != to ||

@@ -4,21 +4,8 @@
 #ifndef ETX_STAGE_TRACK_BUILDING_COMPLETION_SEARCH_H
 #define ETX_STAGE_TRACK_BUILDING_COMPLETION_SEARCH_H
 
+#include "stage/first_pass/grid.h"
 #include "stage/track_building/completion.h"
-
-#define ETX_COMPLETION_N_BINS 24 /* of a layer, along z or the radius */
-
-/* The hits of one layer, and where they are. */
-struct etx_layer_hits {
-    int64_t n;
-    const int32_t *hit;  /* [n] rows of the event, by azimuth */
-    const float *phi;    /* [n] ascending, rad */
-    const float *across; /* [n] mm: z in a barrel, radius in a disc */
-    double radius, z;    /* their means, mm */
-    double min_radius, max_radius, min_z, max_z;
-    /* Hits without a track per mm^2, at the start. */
-    double density[ETX_COMPLETION_N_BINS];
-};
 
 /* Tracks as chains of hits from inside out. */
 struct etx_hit_chains {
@@ -34,8 +21,8 @@ struct etx_completion_search {
     const struct etx_completion *completion;
     const etx_completion_options *options;
     const struct etx_event *event;
-    int32_t *layer; /* [n_hits] */
-    struct etx_layer_hits layers[ETX_COMPLETION_MAX_LAYERS];
+    int32_t *layer;       /* [n_hits] */
+    struct etx_grid grid; /* all hits; densities of those without a track */
     struct etx_hit_chains chains;
 };
 
@@ -45,13 +32,6 @@ struct etx_completion_proposal {
     int32_t hit;   /* -1: there is none */
     int32_t track; /* whose other end the hit is; -1: of no track */
 };
-
-/* Fill layer and layers, in arena, from completion, event and the labels. */
-etx_status etx_completion_index(struct etx_completion_search *search,
-    struct etx_arena *arena, const int32_t *label);
-/* The bin of density at z or radius. */
-int32_t etx_completion_bin(
-    const struct etx_layer_hits *layer, bool is_barrel, double across);
 
 /* The best step of track in direction. */
 void etx_completion_propose(struct etx_completion_proposal *out,

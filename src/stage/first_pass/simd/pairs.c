@@ -1,0 +1,125 @@
+/* stage/first_pass/simd/pairs.c -- helices of pairs of hits, and where they
+ * cross a layer: loops that the compiler makes vector code of.
+ *
+ * The Makefile compiles this twice, the second time with ETX_ISA set to avx2.
+ * Every operation is rounded by itself, so both have the same results.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/first_pass/pairs.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* is_kept: the helix comes from the beam line. */
+static void try_helices(
+    struct etx_pairs *pairs, const struct etx_first_pass_search *search)
+{
+    const struct etx_grid_hit *const first = &search->grid.row[pairs->first];
+    const double a_x = (double)first->x;
+    const double a_y = (double)first->y;
+    const double a_z = (double)first->z;
+    const double middle = (double)search->first_pass->beam[0];
+    const double half = (double)search->first_pass->beam[1];
+    const double min_curvature = search->min_curvature;
+    const double max_curvature = search->max_curvature;
+
+#pragma omp simd
+    for (int32_t i = 0; i < pairs->n; i++) {
+        struct etx_track_helix helix;
+        double z;
+        const bool is_helix = etx_helix_from_beam(
+            &helix, &z, a_x, a_y, a_z, pairs->x[i], pairs->y[i], pairs->z[i]);
+        const double curvature = fabs(helix.curvature);
+
+        pairs->tangent_x[i] = helix.tangent_x;
+        pairs->tangent_y[i] = helix.tangent_y;
+        pairs->curvature[i] = helix.curvature;
+        pairs->slope[i] = helix.slope;
+        pairs->is_kept[i] = is_helix & (curvature <= max_curvature) &
+                            (curvature > min_curvature) &
+                            (fabs(z - middle) <= half);
+    }
+}
+
+static void keep_helices(
+    struct etx_pairs *pairs, const struct etx_first_pass_search *search)
+{
+    int32_t n = 0;
+
+    for (int32_t i = 0; i < pairs->n; i++) {
+        pairs->hit[n] = pairs->hit[i];
+        pairs->radius[n] = pairs->radius[i];
+        pairs->x[n] = pairs->x[i];
+        pairs->y[n] = pairs->y[i];
+        pairs->z[n] = pairs->z[i];
+        pairs->tangent_x[n] = pairs->tangent_x[i];
+        pairs->tangent_y[n] = pairs->tangent_y[i];
+        pairs->curvature[n] = pairs->curvature[i];
+        pairs->slope[n] = pairs->slope[i];
+        n += (int32_t)pairs->is_kept[i];
+    }
+    pairs->n = n;
+#pragma omp simd
+    for (int32_t i = 0; i < n; i++) {
+        const struct etx_track_helix helix = etx_pair_helix(pairs, i);
+
+        pairs->bin[i] = etx_completion_pt_bin(search->completion, &helix);
+    }
+}
+
+static void find_helices(
+    struct etx_pairs *pairs, const struct etx_first_pass_search *search)
+{
+    try_helices(pairs, search);
+    keep_helices(pairs, search);
+}
+
+/* Element i, on a layer of this kind. */
+INLINE void cross_one(struct etx_pair_crossings *out,
+    const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
+    const struct etx_grid_layer *layer,
+    const struct etx_completion_window *windows, bool is_barrel, int32_t i)
+{
+    const struct etx_track_helix helix = etx_pair_helix(pairs, i);
+    const struct etx_completion_window window = windows[pairs->bin[i]];
+    struct etx_layer_crossing crossing = {.helix = &helix,
+        .layer = layer,
+        .window = &window,
+        .tolerance = etx_window_tolerance(&window, search->reach)};
+    const bool is_crossed =
+        is_barrel ? etx_cross_barrel(&crossing, search, pairs->radius[i])
+                  : etx_cross_disc(&crossing, search);
+
+    out->is_crossed[i] = is_crossed & etx_window_is_known(&window);
+    out->across[i] = crossing.across;
+    out->tolerance[i] = crossing.tolerance;
+    out->azimuth[i] = crossing.azimuth;
+    out->width[i] = crossing.width;
+    out->curvature[i] = crossing.curvature;
+}
+
+static void cross_third(struct etx_pair_crossings *out,
+    const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
+    int64_t seed)
+{
+    const struct etx_first_pass *const table = search->first_pass;
+    const struct etx_grid_layer *const layer =
+        &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]];
+    const struct etx_completion_window *const windows =
+        table->window + seed * ETX_COMPLETION_N_PT;
+
+    if (layer->is_barrel) {
+#pragma omp simd
+        for (int32_t i = 0; i < pairs->n; i++)
+            cross_one(out, search, pairs, layer, windows, true, i);
+    } else {
+#pragma omp simd
+        for (int32_t i = 0; i < pairs->n; i++)
+            cross_one(out, search, pairs, layer, windows, false, i);
+    }
+}
+
+#ifdef ETX_ISA
+const struct etx_pair_functions etx_pairs_avx2 = {find_helices, cross_third};
+#else
+const struct etx_pair_functions etx_pairs_plain = {find_helices, cross_third};
+#endif

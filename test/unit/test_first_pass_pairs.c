@@ -1,0 +1,180 @@
+/* test_first_pass_pairs.c -- helices of pairs of hits, in vector code.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "base/cpu.h"
+#include "base/random.h"
+#include "stage/first_pass/pairs.h"
+
+#include <string.h>
+
+#define N_ROUNDS 200
+#define N_SEEDS  2 /* one ends on a barrel, one on a disc */
+
+static double between(struct etx_random *random, double low, double high)
+{
+    return low + (high - low) * (double)etx_random_uniform(random);
+}
+
+/* A detector of two layers, around the hits of pairs from the beam line and of
+ * others. */
+struct world {
+    struct etx_completion completion;
+    float field[ETX_COMPLETION_N_FIELD];
+    int64_t seed[N_SEEDS * ETX_SEED_WIDTH];
+    struct etx_completion_window window[N_SEEDS * ETX_COMPLETION_N_PT];
+    float beam[2];
+    struct etx_first_pass first_pass;
+    struct etx_grid_hit first;
+    struct etx_first_pass_search search;
+};
+
+static void make_world(struct world *world, struct etx_random *random)
+{
+    *world = (struct world){.seed = {0, 0, 0, 0, 0, 0, 1, 0},
+        .beam = {0.0f, 160.0f},
+        .first = {.x = 30.0f, .y = -12.0f, .z = 20.0f, .radius = 32.31099f}};
+    for (int32_t b = 0; b < ETX_COMPLETION_N_FIELD; b++)
+        world->field[b] = (float)between(random, -0.1, 2.1);
+    for (int32_t k = 0; k < N_SEEDS * ETX_COMPLETION_N_PT; k++)
+        world->window[k] =
+            (struct etx_completion_window){(float)between(random, -0.1, 1.0),
+                (float)between(random, 0.1, 60.0)};
+    world->completion.field = world->field;
+    world->first_pass.seed = world->seed;
+    world->first_pass.window = world->window;
+    world->first_pass.beam = world->beam;
+    world->search.first_pass = &world->first_pass;
+    world->search.completion = &world->completion;
+    world->search.grid.row = &world->first;
+    world->search.reach = 4.5;
+    world->search.min_curvature = 1e-5;
+    world->search.max_curvature = 4e-3;
+    world->search.grid.layers[0] = (struct etx_grid_layer){.is_barrel = true,
+        .radius = 116.0,
+        .min_radius = 114.0,
+        .max_radius = 118.0,
+        .min_z = -500.0,
+        .max_z = 500.0};
+    world->search.grid.layers[1] = (struct etx_grid_layer){.min_radius = 30.0,
+        .max_radius = 170.0,
+        .z = 600.0,
+        .max_z = 603.0,
+        .min_z = 597.0};
+}
+
+/* Some in the direction of the first hit, some anywhere, one on it, one on the
+ * beam line. */
+static void draw_pairs(struct etx_pairs *pairs, const struct world *world,
+    struct etx_random *random)
+{
+    memset(pairs, 0, sizeof *pairs);
+    pairs->n = 1 + (int32_t)between(random, 0.0, ETX_PAIRS);
+    for (int32_t i = 0; i < pairs->n; i++) {
+        const double scale = i == 0 ? 1.0 : between(random, 1.5, 4.0);
+        const double spread = i == 0 ? 0.0 : i % 3 == 0 ? 100.0 : 1.0;
+
+        pairs->hit[i] = i;
+        pairs->x[i] = scale * (double)world->first.x +
+                      spread * between(random, -1.0, 1.0);
+        pairs->y[i] = scale * (double)world->first.y +
+                      spread * between(random, -1.0, 1.0);
+        pairs->z[i] = scale * (double)world->first.z +
+                      spread * between(random, -4.0, 40.0);
+        if (i == 1)
+            pairs->x[i] = pairs->y[i] = 0.0;
+        pairs->radius[i] =
+            sqrt(pairs->x[i] * pairs->x[i] + pairs->y[i] * pairs->y[i]);
+    }
+}
+
+/* Every number of the first n that is read later. */
+static void assert_same(const struct etx_pairs *a, const struct etx_pairs *b)
+{
+    const size_t n = (size_t)a->n;
+
+    ck_assert_int_eq(a->n, b->n);
+    ck_assert_mem_eq(a->hit, b->hit, n * sizeof *a->hit);
+    ck_assert_mem_eq(a->bin, b->bin, n * sizeof *a->bin);
+    ck_assert_mem_eq(a->x, b->x, n * sizeof *a->x);
+    ck_assert_mem_eq(a->tangent_x, b->tangent_x, n * sizeof *a->x);
+    ck_assert_mem_eq(a->tangent_y, b->tangent_y, n * sizeof *a->x);
+    ck_assert_mem_eq(a->curvature, b->curvature, n * sizeof *a->x);
+    ck_assert_mem_eq(a->slope, b->slope, n * sizeof *a->x);
+}
+
+/* One by one, as etx_seed_helix and etx_layer_cross. */
+static int32_t assert_single(const struct world *world,
+    const struct etx_pairs *pairs, const struct etx_pair_crossings *crossings,
+    int32_t layer)
+{
+    int32_t n = 0;
+
+    for (int32_t i = 0; i < pairs->n; i++) {
+        const struct etx_track_helix helix = etx_pair_helix(pairs, i);
+        const int32_t bin = etx_completion_pt_bin(&world->completion, &helix);
+        struct etx_layer_crossing crossing;
+
+        ck_assert_int_eq(bin, pairs->bin[i]);
+        const bool is_crossed =
+            etx_layer_cross(&crossing, &world->search, &helix, pairs->radius[i],
+                layer, &world->window[layer * ETX_COMPLETION_N_PT + bin]);
+        ck_assert_int_eq(is_crossed, crossings->is_crossed[i] != 0);
+        if (!is_crossed)
+            continue;
+        n++;
+        ck_assert(crossing.across == crossings->across[i]);
+        ck_assert(crossing.tolerance == crossings->tolerance[i]);
+        ck_assert(crossing.azimuth == crossings->azimuth[i]);
+        ck_assert(crossing.width == crossings->width[i]);
+        ck_assert(crossing.curvature == crossings->curvature[i]);
+    }
+    return n;
+}
+
+/* Both versions have the same bits, and those of one helix at a time. */
+ETX_TEST(test_first_pass_pairs_agree)
+{
+    scoped struct world *world = etx_test_alloc(1, sizeof *world);
+    struct etx_random random;
+    int64_t n_crossed[N_SEEDS] = {0, 0};
+    int64_t n_kept = 0;
+    int64_t n_pairs = 0;
+
+    etx_random_init(&random, 21, 0, 0);
+    for (int32_t round = 0; round < N_ROUNDS; round++) {
+        struct etx_pairs plain, fast;
+
+        make_world(world, &random);
+        world->search.grid.layers[0].n_hits = 1;
+        world->search.grid.layers[1].n_hits = 1;
+        draw_pairs(&plain, world, &random);
+        fast = plain;
+        n_pairs += plain.n;
+        etx_pairs_plain.find_helices(&plain, &world->search);
+        n_kept += plain.n;
+#if defined(__x86_64__)
+        if (etx_cpu_level() >= ETX_CPU_AVX2) {
+            etx_pairs_avx2.find_helices(&fast, &world->search);
+            assert_same(&plain, &fast);
+        }
+#endif
+        for (int32_t seed = 0; seed < N_SEEDS; seed++) {
+            struct etx_pair_crossings crossings;
+
+            etx_pairs_plain.cross(&crossings, &world->search, &plain, seed);
+            n_crossed[seed] += assert_single(world, &plain, &crossings, seed);
+#if defined(__x86_64__)
+            if (etx_cpu_level() >= ETX_CPU_AVX2) {
+                etx_pairs_avx2.cross(&crossings, &world->search, &fast, seed);
+                (void)assert_single(world, &plain, &crossings, seed);
+            }
+#endif
+        }
+    }
+    ck_assert_int_gt(n_kept, N_ROUNDS);
+    ck_assert_int_lt(n_kept, n_pairs);
+    for (int32_t seed = 0; seed < N_SEEDS; seed++)
+        ck_assert_int_gt(n_crossed[seed], N_ROUNDS);
+}
