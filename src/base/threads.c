@@ -5,10 +5,15 @@
  * runs to its end: the failing block with the lowest number is the same for
  * any number of threads.
  *
+ * To wake a thread takes longer than many a loop of a small event, so threads
+ * look for the next loop, or the end of this one, for a moment before they
+ * sleep.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/threads.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/float_environment.h"
 #include "base/heap.h"
 #include "base/status.h"
@@ -23,6 +28,7 @@
 
 #define MESSAGE_SIZE 512
 #define MAX_THREADS  256
+#define AWAKE        30e-6 /* s */
 
 /* One parallel loop. */
 struct job {
@@ -49,8 +55,8 @@ struct etx_pool {
     pthread_cond_t wake;  /* a new job, or the end */
     pthread_cond_t idle;  /* n_busy reached zero */
     struct job *job;
-    uint64_t generation; /* counts the jobs */
-    int32_t n_busy;
+    _Atomic uint64_t generation; /* counts the jobs; written with the lock */
+    _Atomic int32_t n_busy;      /* the same */
     bool ends;
     struct worker worker[MAX_THREADS];
 };
@@ -81,6 +87,32 @@ static void run_blocks(struct job *job, int32_t number)
     }
 }
 
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void await_job(const struct etx_pool *pool, uint64_t seen)
+{
+    const double end = etx_now() + AWAKE;
+
+    while (
+        atomic_load_explicit(&pool->generation, memory_order_relaxed) == seen &&
+        etx_now() < end)
+        relax();
+}
+
+static void await_workers(const struct etx_pool *pool)
+{
+    const double end = etx_now() + AWAKE;
+
+    while (atomic_load_explicit(&pool->n_busy, memory_order_relaxed) > 0 &&
+           etx_now() < end)
+        relax();
+}
+
 static void *worker_main(void *argument)
 {
     const struct worker *worker = argument;
@@ -102,6 +134,9 @@ static void *worker_main(void *argument)
         pthread_mutex_lock(&pool->lock);
         if (--pool->n_busy == 0)
             pthread_cond_signal(&pool->idle);
+        pthread_mutex_unlock(&pool->lock);
+        await_job(pool, seen);
+        pthread_mutex_lock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -201,6 +236,7 @@ static void run_on_pool(struct etx_pool *pool, struct job *job)
 
     run_blocks(job, 0);
 
+    await_workers(pool);
     pthread_mutex_lock(&pool->lock);
     while (pool->n_busy > 0)
         pthread_cond_wait(&pool->idle, &pool->lock);
