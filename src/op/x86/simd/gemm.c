@@ -411,17 +411,23 @@ void etx_gemm_round_rows(float *out, const struct etx_gemm_left x,
 {
     const int32_t n_pairs = etx_pairs(n_inner);
 
+    /* Pairs of whole vectors need no mask. */
+    const int32_t whole = n_inner / (2 * VEC_WIDTH) * VEC_WIDTH;
+    const int32_t rest = n_inner - 2 * whole;
+    const vmask low_mask = v_first(rest);
+    const vmask high_mask = v_first(rest > VEC_WIDTH ? rest - VEC_WIDTH : 0);
+
     for (int32_t i = 0; i < n_rows; i++) {
         const float *from = x.data + i * x.row;
-        for (int32_t k = 0; k < n_pairs; k += VEC_WIDTH) {
-            const int32_t at = 2 * k;
-            const vec low = v_load_mask(from + at, v_first(n_inner - at));
-            const int32_t left = n_inner - at - VEC_WIDTH;
-            const vec high =
-                left <= 0 ? v_zero()
-                          : v_load_mask(from + at + VEC_WIDTH, v_first(left));
-            v_store(out + k, (vec)_mm512_cvtne2ps_pbh(high, low));
+        for (int32_t k = 0; k < whole; k += VEC_WIDTH) {
+            v_store(out + k, (vec)_mm512_cvtne2ps_pbh(
+                                 v_load(from + VEC_WIDTH), v_load(from)));
+            from += 2 * VEC_WIDTH;
         }
+        if (rest > 0)
+            v_store(out + whole, (vec)_mm512_cvtne2ps_pbh(
+                                     v_load_mask(from + VEC_WIDTH, high_mask),
+                                     v_load_mask(from, low_mask)));
         out += etx_padded(n_pairs);
     }
 }

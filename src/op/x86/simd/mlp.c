@@ -16,6 +16,7 @@
 #define CACHE_FLOATS 131072 /* of scratch that a block may use */
 #define ROW_STEP     24     /* rows come in multiples of the gemm's tiles */
 #define GROUP_BLOCKS 4      /* blocks of a group */
+#define MIN_BLOCKS   8      /* or nearly, if each has ROW_STEP rows */
 #define SUM_VECTORS  4      /* vectors of columns that are summed together */
 
 struct job {
@@ -258,11 +259,13 @@ done:
     return status;
 }
 
-/* Rows of a block: as many as fit the cache, never more than there are. */
+/* Rows of a block: as many as fit the cache; fewer where there would be few
+ * blocks to share, never more than there are. */
 static int32_t rows_of_block(int64_t n_rows, int64_t floats_per_row)
 {
     int64_t rows = CACHE_FLOATS / floats_per_row;
-    const int64_t needed = (n_rows + ROW_STEP - 1) / ROW_STEP * ROW_STEP;
+    const int64_t share = n_rows / MIN_BLOCKS + 1;
+    const int64_t needed = (share + ROW_STEP - 1) / ROW_STEP * ROW_STEP;
 
     rows = rows > ETX_BLOCK_ROWS ? ETX_BLOCK_ROWS : rows / ROW_STEP * ROW_STEP;
     rows = rows < ROW_STEP ? ROW_STEP : rows;
