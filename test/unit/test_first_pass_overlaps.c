@@ -262,7 +262,7 @@ static void add_overlaps(struct etx_candidate *out, const struct trial *trial)
     ck_assert_ok(etx_event_set_modules(event, layer, layer, trial->module));
     ck_assert_ok(etx_arena_create(&arena, 0));
     ck_assert_ok(etx_grid_create(&search->grid, arena, event, layer));
-    etx_grid_fill(&search->grid, completion, label, N_HITS);
+    etx_grid_fill(&search->grid, completion, label, N_HITS, false);
     search->completion = completion;
     search->max_distance = (double)MAX_DISTANCE;
     search->event = event;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK    64 /* tracks of one task */
+#define BLOCK    16 /* tracks of one task */
 #define MIN_HITS 3  /* of a helix */
 
 struct filling {

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK    64 /* first hits of one task */
+#define BLOCK    16 /* first hits of one task */
 #define MAX_LOST 2  /* hits that better candidates may take */
 /* New tracks among hits that are left: stricter than completion, as no found
  * track speaks for them. */

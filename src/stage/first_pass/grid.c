@@ -166,9 +166,13 @@ void etx_grid_fill(struct etx_grid *grid,
             .max_radius = -INFINITY,
             .min_z = INFINITY,
             .max_z = -INFINITY};
-    for (int64_t i = 0; i < n_hits; i++)
-        if (layer_of(grid, label, has_tracks, i) != NULL)
-            measure(layer_of(grid, label, has_tracks, i), &grid->row[i]);
+    for (int64_t i = 0; i < n_hits; i++) {
+        struct etx_grid_layer *const layer =
+            layer_of(grid, label, has_tracks, i);
+
+        if (layer != NULL)
+            measure(layer, &grid->row[i]);
+    }
     lay_out(grid, completion->n_layers);
     for (int64_t i = 0; i < n_hits; i++) {
         struct etx_grid_layer *const layer =

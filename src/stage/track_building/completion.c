@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define MAX_ROUNDS 16
-#define MIN_HITS   3   /* of a track that goes on */
-#define BLOCK      256 /* tracks of one task */
-#define MAX_SHARED 1   /* layers that joined tracks may both have */
+#define MIN_HITS   3  /* of a track that goes on */
+#define BLOCK      16 /* tracks of one task */
+#define MAX_SHARED 1  /* layers that joined tracks may both have */
 
 /* What is known of an end. */
 enum end_state { END_CHANGED, END_PROPOSED, END_FINISHED };
