@@ -93,11 +93,13 @@ FOLDERS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=
 SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
-SIMD := $(wildcard src/op/x86/simd/*.c)
-OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
-    $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
+# First, and the products first of all: they take longest to compile.
+SIMD := $(patsubst %,src/op/x86/simd/%.c,gemm \
+    $(filter-out gemm,$(basename $(notdir $(wildcard src/op/x86/simd/*.c)))))
+OBJECTS := $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
+    $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
     $(BUILD)/obj/avx512/op/x86/amx/gemm.o \
-    $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o
+    $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o $(OBJECTS)
 endif
 
 # With CUDA=1 the folder cuda/ replaces src/backend/cuda_absent.c. The runtime

@@ -299,7 +299,7 @@ fuzz check-fuzz:
 # A sample of the four above, so that none of them stops working unnoticed; and
 # everything, in about an hour.
 check-sample:
-	@$(MAKE) --no-print-directory asan ITEMS='quick faults'
+	@$(MAKE) --no-print-directory asan ITEMS='faults quick'
 	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
 	@$(MAKE) --no-print-directory coverage ITEMS='$(COVERAGE_SAMPLE)'
 	@SECONDS_EACH=30 test/fuzz/run.sh

@@ -4,9 +4,9 @@
 # BUILD and LIB are the folders of the programs and of the library. An item is a
 # section below (programs), a suite (suite:graph), a suite on the CPU emulation of
 # CUDA (device:checkop_mlp), there with every access checked (checked:cuda_half,
-# with 48 KiB of shared memory in place of 99 checked:cuda_half@48), failing calls
-# (faults:faults_memory), or one of the lists: sections, suites, devices, checked,
-# faults, fast, quick (the suites of fast).
+# with 48 KiB of shared memory in place of 99 checked:cuda_half@48), a test of
+# failing calls (faults:test_faults_cancel), or one of the lists: sections, suites,
+# devices, checked, faults, fast, quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
 # reason. The last line counts tests as Check does; a section is one test.
 set -eu
@@ -83,7 +83,7 @@ section()
             CK_TIMEOUT_MULTIPLIER=5 "$build/test/cuda-shim-checked"
         ;;
     faults:*)
-        CK_RUN_SUITE=${1#*:} "$build/test/faults-tests"
+        CK_RUN_CASE=${1#*:} "$build/test/faults-tests"
         ;;
     *)
         echo "no section $1" >&2
@@ -120,7 +120,8 @@ expand()
         case $item in
         sections) expand $sections ;;
         suites) "$build/test/exatrkx-tests" --list | sed 's/^/suite:/' ;;
-        faults) "$build/test/faults-tests" --list | sed 's/^/faults:/' ;;
+        # One by one: a suite of them takes longer than all others.
+        faults) "$build/test/faults-tests" --tests | sed 's/^/faults:/' ;;
         fast) expand headers lint links symbols quick ;;
         quick)
             expand suites | grep -vE \

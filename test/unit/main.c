@@ -1,8 +1,8 @@
 /* test/unit/main.c -- every registered test in one run; Check's line closes it.
  *
  * CK_RUN_SUITE=name runs one suite, CK_RUN_CASE=name one test, and a name that
- * no test has fails; --list prints the suites. Each test runs in a process of
- * its own, so a crash is one failure.
+ * no test has fails; --list prints the suites, --tests the tests. Each test
+ * runs in a process of its own, so a crash is one failure.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "case.h"
@@ -98,11 +98,21 @@ static void add_all(SRunner *runner)
     }
 }
 
+static void print_tests(void)
+{
+    for (const struct etx_case *one = cases; one != NULL; one = one->next)
+        puts(one->test.name);
+}
+
 int main(int n_arguments, char **argument)
 {
     SRunner *runner = NULL;
     int n_failed = 0;
 
+    if (n_arguments > 1 && strcmp(argument[1], "--tests") == 0) {
+        print_tests();
+        return EXIT_SUCCESS;
+    }
     if (n_arguments > 1 && strcmp(argument[1], "--list") == 0) {
         add_all(NULL);
         return EXIT_SUCCESS;
