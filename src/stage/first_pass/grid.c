@@ -28,6 +28,8 @@ etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
         &grid->hit, arena, n, sizeof *grid->hit, "hits of the first pass"));
     ETX_CHECK(etx_arena_alloc(&grid->begin, arena, n_bins, sizeof *grid->begin,
         "bins of the first pass"));
+    ETX_CHECK(etx_arena_alloc(
+        &grid->bin, arena, n, sizeof *grid->bin, "bins of the first pass"));
     grid->layer = layer;
     for (int64_t i = 0; i < n; i++) {
         const float *const at = event->position + 3 * i;
@@ -81,6 +83,16 @@ double etx_grid_density(const struct etx_grid_layer *layer, double across)
     return layer->density[density_bin(layer, across)];
 }
 
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void measure(
     struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
 {
@@ -88,10 +100,10 @@ static void measure(
     const double z = (double)hit->z;
 
     layer->n_hits++;
-    layer->min_radius = fmin(layer->min_radius, radius);
-    layer->max_radius = fmax(layer->max_radius, radius);
-    layer->min_z = fmin(layer->min_z, z);
-    layer->max_z = fmax(layer->max_z, z);
+    layer->min_radius = smaller(layer->min_radius, radius);
+    layer->max_radius = larger(layer->max_radius, radius);
+    layer->min_z = smaller(layer->min_z, z);
+    layer->max_z = larger(layer->max_z, z);
     layer->radius += radius;
     layer->z += z;
 }
@@ -180,7 +192,8 @@ void etx_grid_fill(struct etx_grid *grid,
 
         if (layer == NULL)
             continue;
-        layer->begin[bin_of(layer, &grid->row[i])]++;
+        grid->bin[i] = bin_of(layer, &grid->row[i]);
+        layer->begin[grid->bin[i]]++;
         if (label[i] < 0)
             layer->density[density_bin(
                 layer, across_of(layer, &grid->row[i]))] += 1.0;
@@ -194,8 +207,7 @@ void etx_grid_fill(struct etx_grid *grid,
             layer_of(grid, label, has_tracks, i);
 
         if (layer != NULL)
-            layer->hit[--layer->begin[bin_of(layer, &grid->row[i])]] =
-                grid->row[i];
+            layer->hit[--layer->begin[grid->bin[i]]] = grid->row[i];
     }
 }
 

@@ -38,6 +38,7 @@ struct etx_grid_layer {
 struct etx_grid {
     struct etx_grid_hit *row; /* [n_hits] all hits, by row of the event */
     const int32_t *layer;     /* [n_hits] */
+    int32_t *bin;             /* [n_hits] of its layer */
     struct etx_grid_hit *hit; /* [n_hits] by layer */
     int32_t *begin;           /* all layers' */
     struct etx_grid_layer layers[ETX_COMPLETION_MAX_LAYERS];

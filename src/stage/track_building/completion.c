@@ -47,9 +47,10 @@ static int64_t distance_key(const float *at)
                 (double)at[2] * (double)at[2]));
 }
 
-/* Link the hits of every track in order of their distance from the origin. */
-static void link_hits(
-    struct etx_hit_chains *chains, const int32_t *order, int64_t n_hits)
+/* Link the hits row [n] of tracks in an order: that of their distances from the
+ * origin. */
+static void link_hits(struct etx_hit_chains *chains, const int32_t *row,
+    const int32_t *order, int64_t n, int64_t n_hits)
 {
     for (int64_t i = 0; i < n_hits; i++)
         chains->next[i] = chains->previous[i] = -1;
@@ -57,12 +58,9 @@ static void link_hits(
         chains->n_hits[t] = 0;
         chains->end[ETX_OUTWARD][t] = chains->end[ETX_INWARD][t] = -1;
     }
-    for (int64_t k = 0; k < n_hits; k++) {
-        const int32_t hit = order[k];
+    for (int64_t k = 0; k < n; k++) {
+        const int32_t hit = row[order[k]];
         const int32_t t = chains->label[hit];
-
-        if (t < 0)
-            continue;
         const int32_t last = chains->end[ETX_OUTWARD][t];
         if (last < 0)
             chains->end[ETX_INWARD][t] = hit;
@@ -80,7 +78,9 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
     const int64_t n = event->n_hits;
     const int32_t n_tracks = count_tracks(label, n);
     int64_t *key = NULL;
+    int32_t *row = NULL;
     int32_t *order = NULL;
+    int64_t n_labelled = 0;
     etx_status status;
 
     chains->n_tracks = n_tracks;
@@ -96,11 +96,15 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
             sizeof *chains->end[d], "ends of tracks"));
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "hit order"));
+    ETX_CHECK(etx_arena_alloc(&row, arena, n, sizeof *row, "hit order"));
     ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "hit order"));
     for (int64_t i = 0; i < n; i++)
-        key[i] = distance_key(event->position + 3 * i);
-    ETX_CHECK(etx_sort_order(order, key, n));
-    link_hits(chains, order, n);
+        if (label[i] >= 0) {
+            key[n_labelled] = distance_key(event->position + 3 * i);
+            row[n_labelled++] = (int32_t)i;
+        }
+    ETX_CHECK(etx_sort_order(order, key, n_labelled));
+    link_hits(chains, row, order, n_labelled, n);
     etx_arena_reset(arena, mark);
 done:
     return status;
