@@ -51,7 +51,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .number = &o->max_random, .low = 0, .high = 1e9},
         {"min-layers", "N",
             "of a new track among the hits that are left; 0 finds none "
-            "(default 6)",
+            "(default 5)",
             .integer = &o->min_layers, .low = 0, .high = 64},
         {"first-pass", "0|1",
             "1: also find long tracks before the networks (default 1)",
@@ -79,7 +79,7 @@ static void read_options(struct options *o, int argc, char **argv)
     o->max_distance = 64.0;
     o->max_join = 25.0;
     o->max_random = 0.3;
-    o->min_layers = 6;
+    o->min_layers = 5;
     o->first_pass = 1;
     o->margin = 10.0;
     program_parse(

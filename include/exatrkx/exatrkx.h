@@ -477,7 +477,7 @@ typedef struct etx_completion_options {
                            * both; default 25, 0 joins none */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.3 */
-    int32_t min_layers;   /* of a new track; default 6, 0: no new tracks */
+    int32_t min_layers;   /* of a new track; default 5, 0: no new tracks */
     float min_pt;         /* GeV, about, of a new track; default 0.3 */
 } etx_completion_options;
 

@@ -84,7 +84,7 @@ class CompletionOptions:
     max_distance: float = 64.0  # of a hit from the helix
     max_join: float = 25.0  # of the end of another track; 0 joins none
     max_random: float = 0.3  # unrelated hits expected as near
-    min_layers: int = 6  # of a new track; 0: no new tracks
+    min_layers: int = 5  # of a new track; 0: no new tracks
     min_pt: float = 0.3  # GeV, about, of a new track
 
     def _filled(self) -> ctypes.Structure:

@@ -19,8 +19,6 @@
 /* New tracks among hits that are left: stricter than completion, as no found
  * track speaks for them. */
 #define NEW_MAX_DISTANCE 20.0
-#define NEW_MAX_RANDOM   0.1
-#define NEW_MAX_MEAN     3.0 /* distance of a hit */
 
 /* From narrow windows to wide ones, from whole tracks to those with holes. */
 static const struct {
@@ -28,6 +26,13 @@ static const struct {
     int32_t lacks_hit;     /* of the seeds */
     int32_t max_holes;     /* of a candidate, behind its seed */
 } passes[] = {{0.5, 0.0, 0, 1}, {0.0, 0.5, 0, 1}, {0.3, 0.0, 1, 1}};
+
+/* Of new tracks: first those with more layers than they must have. */
+static const struct {
+    int32_t more_layers;
+    double max_random;
+    double max_mean; /* distance of a hit */
+} new_passes[] = {{1, 0.1, 3.0}, {0, 0.01, 1.5}};
 
 /* One pass; arrays in the arena. */
 struct pass {
@@ -286,12 +291,15 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
     search->leads_anywhere = true;
     search->max_distance = NEW_MAX_DISTANCE;
-    search->max_random = NEW_MAX_RANDOM;
     search->reach = sqrt(search->max_distance);
-    search->max_mean = NEW_MAX_MEAN;
-    search->min_layers = options->min_layers;
     search->max_curvature = curvature_of(completion, (double)options->min_pt);
-    ETX_CHECK(run_pass(label, &n_tracks, host, search));
+    for (size_t pass = 0; pass < sizeof new_passes / sizeof *new_passes;
+         pass++) {
+        search->min_layers = options->min_layers + new_passes[pass].more_layers;
+        search->max_random = new_passes[pass].max_random;
+        search->max_mean = new_passes[pass].max_mean;
+        ETX_CHECK(run_pass(label, &n_tracks, host, search));
+    }
 done:
     etx_arena_reset(arena, mark);
     return status;

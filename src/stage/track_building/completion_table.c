@@ -15,7 +15,7 @@ const etx_completion_options etx_completion_defaults = {
     .max_distance = 64.0f,
     .max_join = 25.0f,
     .max_random = 0.3f,
-    .min_layers = 6,
+    .min_layers = 5,
     .min_pt = 0.3f};
 
 #define FIELD(name) offsetof(struct etx_completion, name)
