@@ -75,8 +75,10 @@ static etx_status make_device(struct etx_cuda *cuda, void *stream)
     for (cudaEvent_t *event : {&cuda->staged[0], &cuda->staged[1], &cuda->done})
         ETX_CUDA(cudaEventCreateWithFlags(
             event, cudaEventDisableTiming | cudaEventBlockingSync));
-    ETX_CUDA(cudaMallocHost(
-        reinterpret_cast<void **>(&cuda->staging), 2 * ETX_CUDA_STAGING));
+    ETX_CUDA(cudaMallocHost(reinterpret_cast<void **>(&cuda->staging),
+        2 * ETX_CUDA_STAGING + ETX_MAX_FETCHED * sizeof *cuda->fetched));
+    cuda->fetched =
+        reinterpret_cast<int64_t *>(cuda->staging + 2 * ETX_CUDA_STAGING);
     ETX_CUDA(cudaMallocFromPoolAsync(
         &cuda->workspace, ETX_CUDA_WORKSPACE, cuda->pool, cuda->stream));
     return etx_cuda_check_blas(cublasLtCreate(&cuda->blas), "cublasLtCreate");
@@ -145,6 +147,9 @@ static void free_device(struct etx_cuda *cuda)
     (void)cudaFreeHost(cuda->staging);
     for (const cudaEvent_t event :
         {cuda->staged[0], cuda->staged[1], cuda->done})
+        if (event != NULL)
+            (void)cudaEventDestroy(event);
+    for (const cudaEvent_t event : cuda->mark)
         if (event != NULL)
             (void)cudaEventDestroy(event);
     if (cuda->pool != NULL)

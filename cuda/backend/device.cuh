@@ -55,7 +55,11 @@ struct etx_cuda {
     char *staging;         /* [2, ETX_CUDA_STAGING], pinned */
     cudaEvent_t staged[2]; /* the copy from this half is complete */
     cudaEvent_t done;      /* all that was queued before the host waits */
-    int32_t next_half;
+    cudaEvent_t mark[ETX_MAX_MARKS]; /* or NULL; with times */
+    int64_t *fetched;                /* [ETX_MAX_FETCHED], pinned */
+    int32_t half; /* of staging, of which staged_bytes are in use */
+    size_t staged_bytes;
+    int32_t next_fetched;
     size_t limit, in_use, peak; /* bytes of the pool; limit 0: none */
     uint64_t kept;              /* the pool keeps up to these, free or not */
     int32_t n_live;

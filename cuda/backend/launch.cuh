@@ -55,20 +55,29 @@ template <typename T> __device__ static inline T etx_warp_sum(T value)
     return value;
 }
 
-/* kernel on n_blocks blocks with dynamic shared memory. */
 template <typename... Parameters, typename... Arguments>
-etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
-    size_t shared_bytes, void (*kernel)(Parameters...), Arguments... arguments)
+etx_status etx_launch_grid(struct etx_stream *stream, int64_t n_blocks,
+    int n_threads, size_t shared_bytes, void (*kernel)(Parameters...),
+    Arguments... arguments)
 {
     cudaLaunchConfig_t config = {};
 
     config.gridDim = dim3((unsigned)n_blocks);
-    config.blockDim = dim3(ETX_CUDA_BLOCK);
+    config.blockDim = dim3((unsigned)n_threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = etx_cuda_of(stream)->stream;
     return etx_cuda_check(cudaLaunchKernelEx(&config, kernel,
                               static_cast<Parameters>(arguments)...),
         "start of a kernel");
+}
+
+/* kernel on n_blocks blocks with dynamic shared memory. */
+template <typename... Parameters, typename... Arguments>
+etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
+    size_t shared_bytes, void (*kernel)(Parameters...), Arguments... arguments)
+{
+    return etx_launch_grid(
+        stream, n_blocks, ETX_CUDA_BLOCK, shared_bytes, kernel, arguments...);
 }
 
 template <typename... Parameters, typename... Arguments>

@@ -2,14 +2,16 @@
  *
  * Memory comes from a pool of the context in stream order, so freeing it waits
  * for nothing. Copies to the device are double-buffered: the host fills one
- * half of a pinned buffer while the other half is copied.
+ * half of a pinned buffer while the other half is copied, or what does not fill
+ * a half one behind the other.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
 
 #include <string.h>
 
-#define POLLS 64 /* for work that is almost done: some tens of microseconds */
+#define STAGING_STEP 64 /* bytes between copies */
+#define POLLS        64 /* for work that is almost done: some tens of microseconds */
 
 etx_status etx_cuda_check(cudaError_t error, const char *what)
 {
@@ -171,14 +173,18 @@ static etx_status device_alloc(
     return status;
 }
 
-/* The next half of the staging buffer, once its last copy is complete. */
-static etx_status next_staging_half(
-    char **out, int32_t *half, struct etx_cuda *cuda)
+/* The next n bytes of the staging buffer: of the same half as before or, where
+ * that is full, of the other one, once its last copy is complete. */
+static etx_status next_staging(char **out, struct etx_cuda *cuda, size_t n)
 {
-    *half = cuda->next_half;
-    cuda->next_half = 1 - *half;
-    ETX_CUDA(cudaEventSynchronize(cuda->staged[*half]));
-    *out = cuda->staging + (size_t)*half * ETX_CUDA_STAGING;
+    if (cuda->staged_bytes + n > ETX_CUDA_STAGING) {
+        cuda->half = 1 - cuda->half;
+        cuda->staged_bytes = 0;
+        ETX_CUDA(cudaEventSynchronize(cuda->staged[cuda->half]));
+    }
+    *out = cuda->staging + (size_t)cuda->half * ETX_CUDA_STAGING +
+           cuda->staged_bytes;
+    cuda->staged_bytes += (n + STAGING_STEP - 1) / STAGING_STEP * STAGING_STEP;
     return ETX_OK;
 }
 
@@ -197,13 +203,12 @@ static etx_status host_to_device(
     for (size_t done = 0; done < bytes; done += ETX_CUDA_STAGING) {
         const size_t n = smaller(bytes - done, ETX_CUDA_STAGING);
         char *staging = NULL;
-        int32_t half = 0;
 
-        ETX_TRY(next_staging_half(&staging, &half, cuda));
+        ETX_TRY(next_staging(&staging, cuda, n));
         memcpy(staging, static_cast<const char *>(from) + done, n);
         ETX_CUDA(cudaMemcpyAsync(static_cast<char *>(to) + done, staging, n,
             cudaMemcpyHostToDevice, cuda->stream));
-        ETX_CUDA(cudaEventRecord(cuda->staged[half], cuda->stream));
+        ETX_CUDA(cudaEventRecord(cuda->staged[cuda->half], cuda->stream));
     }
     return ETX_OK;
 }
@@ -225,6 +230,8 @@ static etx_status wait(struct etx_cuda *cuda)
         (void)cudaGetLastError(); /* the caller's next call succeeds */
         error = cudaEventSynchronize(cuda->done);
     }
+    if (error == cudaSuccess)
+        cuda->staged_bytes = 0;
     return etx_cuda_check(error, "wait for the device");
 }
 
@@ -238,9 +245,8 @@ static etx_status device_to_host(
     for (size_t done = 0; done < bytes; done += ETX_CUDA_STAGING) {
         const size_t n = smaller(bytes - done, ETX_CUDA_STAGING);
         char *staging = NULL;
-        int32_t half = 0;
 
-        ETX_TRY(next_staging_half(&staging, &half, cuda));
+        ETX_TRY(next_staging(&staging, cuda, n));
         ETX_CUDA(
             cudaMemcpyAsync(staging, static_cast<const char *>(from) + done, n,
                 cudaMemcpyDeviceToHost, cuda->stream));
@@ -288,6 +294,48 @@ static etx_status device_synchronize(const struct etx_memory *memory)
     return wait(cuda);
 }
 
+static etx_status device_fetch(
+    const int64_t **out, const struct etx_memory *memory, const int64_t *from)
+{
+    struct etx_cuda *cuda = owner(memory);
+    const struct etx_cuda_current current(cuda);
+    int64_t *const to = cuda->fetched + cuda->next_fetched;
+
+    ETX_TRY(current.status);
+    ETX_CUDA(cudaMemcpyAsync(
+        to, from, sizeof *to, cudaMemcpyDeviceToHost, cuda->stream));
+    cuda->next_fetched = (cuda->next_fetched + 1) % ETX_MAX_FETCHED;
+    *out = to;
+    return ETX_OK;
+}
+
+static etx_status device_mark(const struct etx_memory *memory, int32_t k)
+{
+    struct etx_cuda *cuda = owner(memory);
+    const struct etx_cuda_current current(cuda);
+
+    ETX_TRY(current.status);
+    if (cuda->mark[k] == NULL)
+        ETX_CUDA(
+            cudaEventCreateWithFlags(&cuda->mark[k], cudaEventBlockingSync));
+    return etx_cuda_check(
+        cudaEventRecord(cuda->mark[k], cuda->stream), "mark of a time");
+}
+
+static double device_seconds(
+    const struct etx_memory *memory, int32_t from, int32_t to)
+{
+    struct etx_cuda *cuda = owner(memory);
+    const struct etx_cuda_current current(cuda);
+    float milliseconds = 0.0f;
+
+    if (cudaEventSynchronize(cuda->mark[to]) != cudaSuccess ||
+        cudaEventElapsedTime(&milliseconds, cuda->mark[from], cuda->mark[to]) !=
+            cudaSuccess)
+        (void)cudaGetLastError();
+    return 1e-3 * (double)milliseconds;
+}
+
 static int64_t device_peak(const struct etx_memory *memory)
 {
     return (int64_t)owner(memory)->peak;
@@ -306,6 +354,9 @@ void etx_cuda_open_memory(struct etx_cuda *cuda)
     cuda->memory.to_host = device_to_host;
     cuda->memory.accept = device_accept;
     cuda->memory.synchronize = device_synchronize;
+    cuda->memory.fetch = device_fetch;
+    cuda->memory.mark = device_mark;
+    cuda->memory.seconds = device_seconds;
     cuda->memory.peak = device_peak;
     cuda->memory.reset_peak = device_reset_peak;
     cuda->memory.device = cuda;

@@ -75,28 +75,22 @@ etx_status etx_cuda_gather_int32(
     return etx_launch(stream, args->n, gather_int32_kernel, *args);
 }
 
-/* The smallest index does not depend on the order of arrival. */
-__global__ static void find_kernel(
-    unsigned long long *index, struct etx_find_not_finite_args args)
+/* The smallest index does not depend on the order of arrival; without one, all
+ * bits are set: -1. */
+__global__ static void find_kernel(struct etx_find_not_finite_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
         if (!isfinite(args.x[i]))
-            atomicMin(index, (unsigned long long)i);
+            atomicMin(reinterpret_cast<unsigned long long *>(args.index),
+                (unsigned long long)i);
 }
 
 etx_status etx_cuda_find_not_finite(
     struct etx_stream *stream, const struct etx_find_not_finite_args *args)
 {
-    struct etx_cuda_scratch scratch(stream);
-    unsigned long long *index = NULL;
-
-    ETX_TRY(scratch.alloc(&index, 1, "index of a number"));
     ETX_CUDA(cudaMemsetAsync(
-        index, 0xFF, sizeof *index, etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, args->n, find_kernel, index, *args));
-    /* All bits set is -1: none. */
-    return etx_memory_to_host(
-        stream->memory, args->index, index, 1, sizeof *args->index);
+        args->index, 0xFF, sizeof *args->index, etx_cuda_of(stream)->stream));
+    return etx_launch(stream, args->n, find_kernel, *args);
 }
 
 __global__ static void scale_kernel(struct etx_scale_args args)

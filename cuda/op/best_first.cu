@@ -11,8 +11,9 @@
  *   chains, the first in the order wins, and an edge that wins both is decided;
  *   edges of one round share no chain.
  *
- * The host polls the number of remaining edges once in several rounds; when it
- * is at most BLOCK_EDGES, one block runs the remaining rounds.
+ * The numbers of edges stay on the device. Where there may be many, the first
+ * rounds are launches over all of them; one block runs those that remain, and
+ * drops the edges that are decided.
  *
  * Sources: Preis, "Linear time 1/2-approximation algorithm for maximum weighted
  * matching in general graphs", STACS 1999. Blelloch, Fineman, Gibbons and Shun,
@@ -25,19 +26,20 @@
 
 #include "op/shared/kink.h"
 
-#define NONE         (-1)
-#define SCORE_ROUNDS 4 /* before the host polls */
-#define KINK_ROUNDS  8
-#define BLOCK_EDGES  8192 /* edges, for one block */
+#define NONE          (-1)
+#define SCORE_ROUNDS  3 /* of all edges, where there may be BLOCK_EDGES */
+#define KINK_ROUNDS   2
+#define BLOCK_EDGES   8192
+#define BLOCK_THREADS 512
 
 /* Of an edge below the cut: it is to be decided, it won both of its chains and
  * is decided in this round, it is decided. */
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
-/* A list of edge indices; edge NULL: all edges 0 .. n - 1. */
+/* A list of edge indices; edge NULL: all edges 0 .. *n - 1. */
 struct edge_list {
-    const int32_t *edge; /* [n] */
-    int64_t n;
+    const int32_t *edge; /* [*n] */
+    const int64_t *n;
 
     __device__ int32_t operator[](int64_t k) const
     {
@@ -92,13 +94,6 @@ struct best_first {
     }
 };
 
-__global__ static void start_kernel(struct best_first work)
-{
-    for (int64_t i = etx_first_item(); i < work.args.n_nodes;
-         i += etx_item_step())
-        work.chains.next[i] = work.chains.previous[i] = NONE;
-}
-
 /* ------------------------------------------------------------ by score -- */
 
 /* Ascends with the score; of equal ones the first edge is the largest. */
@@ -135,105 +130,130 @@ __global__ static void offer_kernel(unsigned long long *best_out,
     unsigned long long *best_in, struct best_first work, struct edge_list list,
     float cut)
 {
-    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
+    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step())
         if (work.is_wanted(list[k], cut))
             offer(best_out, best_in, work, list[k]);
-    }
 }
 
+/* After open edges of others were linked, an edge may not be open any more, but
+ * then it is not the best. */
 __global__ static void link_best_kernel(struct best_first work,
     struct edge_list list, const unsigned long long *best_out,
     const unsigned long long *best_in)
 {
-    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
+    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step())
         link_best(work, list[k], best_out, best_in);
 }
 
-/* All rounds, in one block; best_out, best_in [n_nodes], zero before. */
-__global__ static void score_block_kernel(unsigned long long *best_out,
-    unsigned long long *best_in, struct best_first work, struct edge_list list,
-    float cut)
-{
-    __shared__ int is_left;
+/* The edges that a block still looks at, in any order: those of one round are
+ * read from one half of left [2, capacity], and those of the next appended to
+ * the other. */
+struct block_rounds {
+    int32_t *left;
+    int64_t capacity;
 
-    for (;;) {
-        __syncthreads();
+    __device__ int32_t *of(int32_t round) const
+    {
+        return left + (round % 2 == 0 ? 0 : capacity);
+    }
+
+    __device__ void append(int32_t round, int *n, int32_t value) const
+    {
+        of(round)[atomicAdd(n, 1)] = value;
+    }
+};
+
+/* All rounds, in one block; best_out, best_in [n_nodes]. */
+__global__ static void __launch_bounds__(BLOCK_THREADS)
+    score_block_kernel(unsigned long long *best_out,
+        unsigned long long *best_in, struct best_first work,
+        struct edge_list list, float cut, struct block_rounds rounds)
+{
+    __shared__ int n_left[2]; /* of this round, and of the one before */
+    int64_t n = *list.n;
+
+    for (int32_t r = 0;; r++) {
+        const int32_t *const from = r == 0 ? list.edge : rounds.of(r - 1);
+
         if (threadIdx.x == 0)
-            is_left = 0;
-        for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
-            if (work.is_wanted(list[k], cut)) {
-                etx_write_same(&best_out[work.args.tail[list[k]]], 0ull);
-                etx_write_same(&best_in[work.args.head[list[k]]], 0ull);
-            }
+            n_left[r % 2] = 0;
         __syncthreads();
-        for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
-            if (work.is_wanted(list[k], cut)) {
-                offer(best_out, best_in, work, list[k]);
-                etx_write_same(&is_left, 1);
-            }
+        for (int64_t k = threadIdx.x; k < n; k += blockDim.x) {
+            const int32_t e = from != NULL ? from[k] : (int32_t)k;
+
+            if (!work.is_wanted(e, cut))
+                continue;
+            etx_write_same(&best_out[work.args.tail[e]], 0ull);
+            etx_write_same(&best_in[work.args.head[e]], 0ull);
+            rounds.append(r, &n_left[r % 2], e);
+        }
         __syncthreads();
-        if (!is_left)
+        n = n_left[r % 2];
+        if (n == 0)
             return;
-        for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
-            link_best(work, list[k], best_out, best_in);
+        for (int64_t k = threadIdx.x; k < n; k += blockDim.x)
+            offer(best_out, best_in, work, rounds.of(r)[k]);
+        __syncthreads();
+        for (int64_t k = threadIdx.x; k < n; k += blockDim.x)
+            link_best(work, rounds.of(r)[k], best_out, best_in);
     }
 }
 
-/* Open edges above the cut, or those that are not above it. */
+/* Open edges above the cut. */
 __global__ static void open_kernel(uint8_t *flag, struct best_first work,
-    struct edge_list list, float cut, int32_t is_above)
+    struct edge_list list, int64_t capacity, float cut)
 {
-    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
-        flag[k] = work.is_open(list[k]) &&
-                  (work.args.score[list[k]] > cut) == (is_above != 0);
-}
-
-__global__ static void pick_kernel(
-    int32_t *out, const int32_t *index, int64_t n, struct edge_list list)
-{
-    for (int64_t k = etx_first_item(); k < n; k += etx_item_step())
-        out[k] = list[index[k]];
+    for (int64_t k = etx_first_item(); k < capacity; k += etx_item_step())
+        flag[k] = k < *list.n && work.is_wanted(list[k], cut);
 }
 
 /* A thread walks a chain from its first hit. */
-__global__ static void ends_kernel(struct best_first work)
+__device__ static void walk_chain(const struct best_first &work, int32_t first)
+{
+    int32_t last = first;
+    int32_t n = 1;
+
+    if (work.chains.previous[first] != NONE)
+        return;
+    for (; work.chains.next[last] != NONE; n++)
+        last = work.chains.next[last];
+    work.far_end[first] = last;
+    work.far_end[last] = first;
+    work.length[first] = work.length[last] = n;
+}
+
+/* The ends of chains, and flags of the open edges that are not above the cut.
+ */
+__global__ static void ends_kernel(uint8_t *flag, struct best_first work,
+    struct edge_list list, int64_t capacity, float cut)
 {
     for (int64_t i = etx_first_item(); i < work.args.n_nodes;
-         i += etx_item_step()) {
-        int32_t last = (int32_t)i;
-        int32_t n = 1;
-
-        if (work.chains.previous[i] != NONE)
-            continue;
-        for (; work.chains.next[last] != NONE; n++)
-            last = work.chains.next[last];
-        work.far_end[i] = last;
-        work.far_end[last] = (int32_t)i;
-        work.length[i] = work.length[last] = n;
-    }
+         i += etx_item_step())
+        walk_chain(work, (int32_t)i);
+    for (int64_t k = etx_first_item(); k < capacity; k += etx_item_step())
+        flag[k] = k < *list.n && work.is_open(list[k]) &&
+                  !(work.args.score[list[k]] > cut);
 }
 
 /* -------------------------------------------------------- by kink -- */
 
-/* Ascends as the score descends. */
-__global__ static void score_keys_kernel(
-    uint64_t *key, struct best_first work, struct edge_list list)
-{
-    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
-        key[k] = (uint64_t)~etx_ordered(work.args.score[list[k]]) & 0xFFFFFFFFu;
-}
-
-/* Links without support yet come last. */
-__global__ static void kink_keys_kernel(
-    uint64_t *key, struct best_first work, struct edge_list list)
+/* Ascends with the kink, then as the score descends; links without support yet
+ * come last, and behind them what is no edge. */
+__global__ static void kink_keys_kernel(uint64_t *key, struct best_first work,
+    struct edge_list list, int64_t capacity)
 {
     const float beyond = 2.0f * ETX_MAX_KINK;
 
-    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
+    for (int64_t k = etx_first_item(); k < capacity; k += etx_item_step()) {
+        if (k >= *list.n) {
+            key[k] = UINT64_MAX;
+            continue;
+        }
         const int32_t e = list[k];
         const float x = work.has_support(e) ? work.kink(e) : beyond;
 
-        key[k] = (uint64_t)etx_ordered(x < beyond ? x : beyond);
+        key[k] = (uint64_t)etx_ordered(x < beyond ? x : beyond) << 32 |
+                 (uint32_t)~etx_ordered(work.args.score[e]);
     }
 }
 
@@ -259,41 +279,32 @@ __device__ static void decide(const struct best_first &work, int32_t e)
         work.link(e);
 }
 
-/* waiting: indices into list. */
 __global__ static void claim_kernel(unsigned *claim, uint8_t *state,
-    struct best_first work, struct edge_list list, struct edge_list waiting)
+    struct best_first work, struct edge_list list)
 {
-    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
-        const int32_t k = waiting[t];
-        const int32_t e = list[k];
-
+    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step()) {
         if (state[k] == STATE_DONE)
             continue;
-        if (!work.is_open(e)) {
+        if (work.is_open(list[k]))
+            claim_chains(claim, work, list[k], (int32_t)k);
+        else
             state[k] = STATE_DONE;
-            continue;
-        }
-        claim_chains(claim, work, e, k);
     }
 }
 
 __global__ static void choose_kernel(uint8_t *state, const unsigned *claim,
-    struct best_first work, struct edge_list list, struct edge_list waiting)
+    struct best_first work, struct edge_list list)
 {
-    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
-        const int32_t k = waiting[t];
-
-        if (state[k] == STATE_WAITS && has_both(claim, work, list[k], k))
+    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step())
+        if (state[k] == STATE_WAITS &&
+            has_both(claim, work, list[k], (int32_t)k))
             state[k] = STATE_NEXT;
-    }
 }
 
-__global__ static void decide_kernel(uint8_t *state, struct best_first work,
-    struct edge_list list, struct edge_list waiting)
+__global__ static void decide_kernel(
+    uint8_t *state, struct best_first work, struct edge_list list)
 {
-    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
-        const int32_t k = waiting[t];
-
+    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step()) {
         if (state[k] != STATE_NEXT)
             continue;
         state[k] = STATE_DONE;
@@ -301,55 +312,48 @@ __global__ static void decide_kernel(uint8_t *state, struct best_first work,
     }
 }
 
-/* All rounds, in one block. A thread has the same edges in each. */
-__global__ static void kink_block_kernel(unsigned *claim, uint8_t *state,
-    struct best_first work, struct edge_list list, struct edge_list waiting)
+/* All rounds, in one block. */
+__global__ static void __launch_bounds__(BLOCK_THREADS)
+    kink_block_kernel(unsigned *claim, uint8_t *state, struct best_first work,
+        struct edge_list list, struct block_rounds rounds)
 {
-    __shared__ int is_left;
+    __shared__ int n_left[2]; /* of this round, and of the one before */
+    int64_t n = *list.n;
 
-    for (;;) {
-        __syncthreads();
+    for (int32_t r = 0;; r++) {
+        const int32_t *const waiting = rounds.of(r);
+
         if (threadIdx.x == 0)
-            is_left = 0;
-        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x) {
-            const int32_t k = waiting[t];
+            n_left[r % 2] = 0;
+        __syncthreads();
+        for (int64_t t = threadIdx.x; t < n; t += blockDim.x) {
+            const int32_t k = r == 0 ? (int32_t)t : rounds.of(r - 1)[t];
             const int32_t e = list[k];
 
-            if (state[k] != STATE_DONE && !work.is_open(e))
-                state[k] = STATE_DONE;
-            if (state[k] == STATE_DONE)
+            if (state[k] == STATE_DONE || !work.is_open(e))
                 continue;
             etx_write_same(
                 &claim[work.far_end[work.args.tail[e]]], 0xFFFFFFFFu);
             etx_write_same(&claim[work.args.head[e]], 0xFFFFFFFFu);
+            rounds.append(r, &n_left[r % 2], k);
         }
         __syncthreads();
-        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
-            if (state[waiting[t]] != STATE_DONE) {
-                claim_chains(claim, work, list[waiting[t]], waiting[t]);
-                etx_write_same(&is_left, 1);
-            }
-        __syncthreads();
-        if (!is_left)
+        n = n_left[r % 2];
+        if (n == 0)
             return;
-        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
-            if (state[waiting[t]] != STATE_DONE &&
-                has_both(claim, work, list[waiting[t]], waiting[t]))
+        for (int64_t t = threadIdx.x; t < n; t += blockDim.x)
+            claim_chains(claim, work, list[waiting[t]], waiting[t]);
+        __syncthreads();
+        for (int64_t t = threadIdx.x; t < n; t += blockDim.x)
+            if (has_both(claim, work, list[waiting[t]], waiting[t]))
                 state[waiting[t]] = STATE_NEXT;
         __syncthreads();
-        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
+        for (int64_t t = threadIdx.x; t < n; t += blockDim.x)
             if (state[waiting[t]] == STATE_NEXT) {
                 state[waiting[t]] = STATE_DONE;
                 decide(work, list[waiting[t]]);
             }
     }
-}
-
-__global__ static void waits_kernel(
-    uint8_t *flag, const uint8_t *state, struct edge_list waiting)
-{
-    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step())
-        flag[t] = state[waiting[t]] != STATE_DONE;
 }
 
 /* The first hit of its chain is the group of a hit. */
@@ -366,33 +370,37 @@ __global__ static void group_kernel(struct best_first work)
 
 /* ------------------------------------------------------------- the host -- */
 
-/* Scratch of one call. An edge_list is a view of strong, weak or smooth. */
+/* Scratch of one call; n: edges at most. */
 struct arrays {
+    int64_t n;
     unsigned long long *best_out, *best_in; /* [n_nodes] ranks, by score */
     unsigned *claim;                        /* [n_nodes] of chains, by kink */
-    uint64_t *key, *sorted;                 /* [n_edges] of a radix sort */
-    int32_t *list, *index;                  /* [n_edges] of pick() */
-    int32_t *strong; /* [n_edges] that are left for the next rounds */
-    int32_t *weak;   /* [n_edges] at most the cut, by descending score */
-    int32_t *smooth; /* [n_edges] the same by kink */
-    uint8_t *flag;   /* [n_edges] to be picked */
-    uint8_t *state;  /* [n_edges] enum state, of an index into smooth */
+    uint64_t *key, *sorted;                 /* [n] of a radix sort */
+    int32_t *weak[2]; /* [n] open edges at most the cut of each level */
+    int32_t *picked;  /* [n] strong edges that are left, then weak ones by kink
+                       */
+    int32_t *left;    /* [2, n] struct block_rounds */
+    int64_t *count;   /* [3] of weak and picked */
+    uint8_t *flag;    /* [n] to be picked */
+    uint8_t *state;   /* [n] enum state, of an index into the weak by kink */
 };
 
 static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
     struct etx_cuda_scratch *scratch)
 {
     const int64_t n_nodes = work->args.n_nodes;
-    const int64_t n = work->args.n_edges;
+    const int64_t n = work->args.max_edges;
     int32_t **nodes[] = {&work->chains.next, &work->chains.previous,
         &work->far_end, &work->length};
-    int32_t **edges[] = {&arrays->list, &arrays->index, &arrays->strong,
-        &arrays->weak, &arrays->smooth};
+    int32_t **edges[] = {&arrays->weak[0], &arrays->weak[1], &arrays->picked};
 
+    arrays->n = n;
     for (int32_t **array : nodes)
         ETX_TRY(scratch->alloc(array, n_nodes, "chains of hits"));
     for (int32_t **array : edges)
         ETX_TRY(scratch->alloc(array, n, "edges by score"));
+    ETX_TRY(scratch->alloc(&arrays->left, 2 * n, "edges that are left"));
+    ETX_TRY(scratch->alloc(&arrays->count, 3, "edges that are left"));
     ETX_TRY(scratch->alloc(&arrays->best_out, n_nodes, "best edges"));
     ETX_TRY(scratch->alloc(&arrays->best_in, n_nodes, "best edges"));
     ETX_TRY(scratch->alloc(&arrays->claim, n_nodes, "first edges"));
@@ -400,22 +408,6 @@ static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
     ETX_TRY(scratch->alloc(&arrays->sorted, n, "edge keys"));
     ETX_TRY(scratch->alloc(&arrays->flag, n, "edges that are left"));
     return scratch->alloc(&arrays->state, n, "edges that are left");
-}
-
-/* out = the edges of list whose flag is set; into may alias list. */
-static etx_status pick(struct etx_stream *stream, struct edge_list *out,
-    int32_t *into, const struct arrays *arrays, struct edge_list list)
-{
-    const struct edge_list all = {NULL, list.n};
-    int64_t n = 0;
-
-    ETX_TRY(etx_cuda_compact(stream, arrays->index, &n, arrays->flag, list.n));
-    ETX_TRY(etx_launch(stream, n, pick_kernel, arrays->list,
-        (const int32_t *)arrays->index, n, list));
-    ETX_TRY(etx_launch(
-        stream, n, pick_kernel, into, (const int32_t *)arrays->list, n, all));
-    *out = {into, n};
-    return ETX_OK;
 }
 
 static etx_status score_round(struct etx_stream *stream,
@@ -427,27 +419,11 @@ static etx_status score_round(struct etx_stream *stream,
 
     ETX_CUDA(cudaMemsetAsync(arrays->best_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
-    ETX_TRY(etx_launch(stream, list.n, offer_kernel, arrays->best_out,
+    ETX_TRY(etx_launch(stream, arrays->n, offer_kernel, arrays->best_out,
         arrays->best_in, work, list, cut));
-    return etx_launch(stream, list.n, link_best_kernel, work, list,
+    return etx_launch(stream, arrays->n, link_best_kernel, work, list,
         (const unsigned long long *)arrays->best_out,
         (const unsigned long long *)arrays->best_in);
-}
-
-/* The rounds of few edges. */
-static etx_status finish_strong(struct etx_stream *stream,
-    const struct best_first &work, const struct arrays *arrays,
-    struct edge_list list, float cut)
-{
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
-    const size_t bytes = (size_t)work.args.n_nodes * sizeof(unsigned long long);
-
-    if (list.n == 0)
-        return ETX_OK;
-    ETX_CUDA(cudaMemsetAsync(arrays->best_out, 0, bytes, queue));
-    ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
-    return etx_launch_blocks(stream, 1, 0, score_block_kernel, arrays->best_out,
-        arrays->best_in, work, list, cut);
 }
 
 /* Join the edges of list above the cut. */
@@ -455,49 +431,52 @@ static etx_status link_by_score(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
-    while (list.n > BLOCK_EDGES) {
-        ETX_TRY(etx_check_cancelled(stream));
+    const struct block_rounds rounds = {arrays->left, arrays->n};
+
+    if (arrays->n > BLOCK_EDGES) {
+        int64_t *const n = arrays->count + 2;
+
         for (int r = 0; r < SCORE_ROUNDS; r++)
             ETX_TRY(score_round(stream, work, arrays, list, cut));
-        ETX_TRY(etx_launch(
-            stream, list.n, open_kernel, arrays->flag, work, list, cut, 1));
-        ETX_TRY(pick(stream, &list, arrays->strong, arrays, list));
+        ETX_TRY(etx_launch(stream, arrays->n, open_kernel, arrays->flag, work,
+            list, arrays->n, cut));
+        ETX_TRY(etx_cuda_pick(
+            stream, arrays->picked, n, list.edge, arrays->flag, arrays->n));
+        list = {arrays->picked, n};
     }
-    ETX_TRY(finish_strong(stream, work, arrays, list, cut));
-    return etx_launch(stream, work.args.n_nodes, ends_kernel, work);
+    return etx_launch_grid(stream, 1, BLOCK_THREADS, 0, score_block_kernel,
+        arrays->best_out, arrays->best_in, work, list, cut, rounds);
 }
 
-/* weak = the open edges of list that are not above the cut, by score. */
+/* weak = the open edges of list that are not above the cut. */
 static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     const struct best_first &work, const struct arrays *arrays,
-    struct edge_list list, float cut)
+    struct edge_list list, float cut, int level)
 {
-    struct edge_list open;
+    const int64_t n_nodes = work.args.n_nodes;
+    int64_t *const n = arrays->count + level;
 
-    ETX_TRY(etx_launch(
-        stream, list.n, open_kernel, arrays->flag, work, list, cut, 0));
-    ETX_TRY(pick(stream, &open, arrays->smooth, arrays, list));
-    ETX_TRY(
-        etx_launch(stream, open.n, score_keys_kernel, arrays->key, work, open));
-    ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
-        arrays->weak, open.edge, open.n, 32));
-    *weak = {arrays->weak, open.n};
+    ETX_TRY(etx_launch(stream, arrays->n > n_nodes ? arrays->n : n_nodes,
+        ends_kernel, arrays->flag, work, list, arrays->n, cut));
+    ETX_TRY(etx_cuda_pick(
+        stream, arrays->weak[level], n, list.edge, arrays->flag, arrays->n));
+    *weak = {arrays->weak[level], n};
     return ETX_OK;
 }
 
 static etx_status kink_round(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
-    struct edge_list list, struct edge_list waiting)
+    struct edge_list list)
 {
     ETX_CUDA(cudaMemsetAsync(arrays->claim, 0xFF,
         (size_t)work.args.n_nodes * sizeof *arrays->claim,
         etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, waiting.n, claim_kernel, arrays->claim,
-        arrays->state, work, list, waiting));
-    ETX_TRY(etx_launch(stream, waiting.n, choose_kernel, arrays->state,
-        (const unsigned *)arrays->claim, work, list, waiting));
+    ETX_TRY(etx_launch(stream, arrays->n, claim_kernel, arrays->claim,
+        arrays->state, work, list));
+    ETX_TRY(etx_launch(stream, arrays->n, choose_kernel, arrays->state,
+        (const unsigned *)arrays->claim, work, list));
     return etx_launch(
-        stream, waiting.n, decide_kernel, arrays->state, work, list, waiting);
+        stream, arrays->n, decide_kernel, arrays->state, work, list);
 }
 
 /* Join the edges of weak that fit, the smoothest first. */
@@ -505,27 +484,19 @@ static etx_status link_by_kink(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list weak)
 {
-    const struct edge_list list = {arrays->smooth, weak.n};
-    struct edge_list waiting = {NULL, weak.n};
+    const struct block_rounds rounds = {arrays->left, arrays->n};
+    const struct edge_list list = {arrays->picked, weak.n};
 
-    ETX_TRY(
-        etx_launch(stream, weak.n, kink_keys_kernel, arrays->key, work, weak));
+    ETX_TRY(etx_launch(stream, arrays->n, kink_keys_kernel, arrays->key, work,
+        weak, arrays->n));
     ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
-        arrays->smooth, weak.edge, weak.n, 32));
-    ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)weak.n,
+        arrays->picked, weak.edge, arrays->n, 64));
+    ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)arrays->n,
         etx_cuda_of(stream)->stream));
-    while (waiting.n > BLOCK_EDGES) {
-        ETX_TRY(etx_check_cancelled(stream));
-        for (int r = 0; r < KINK_ROUNDS; r++)
-            ETX_TRY(kink_round(stream, work, arrays, list, waiting));
-        ETX_TRY(etx_launch(stream, waiting.n, waits_kernel, arrays->flag,
-            (const uint8_t *)arrays->state, waiting));
-        ETX_TRY(pick(stream, &waiting, arrays->strong, arrays, waiting));
-    }
-    if (waiting.n == 0)
-        return ETX_OK;
-    return etx_launch_blocks(stream, 1, 0, kink_block_kernel, arrays->claim,
-        arrays->state, work, list, waiting);
+    for (int r = 0; r < KINK_ROUNDS && arrays->n > BLOCK_EDGES; r++)
+        ETX_TRY(kink_round(stream, work, arrays, list));
+    return etx_launch_grid(stream, 1, BLOCK_THREADS, 0, kink_block_kernel,
+        arrays->claim, arrays->state, work, list, rounds);
 }
 
 etx_status etx_cuda_best_first(
@@ -543,10 +514,14 @@ etx_status etx_cuda_best_first(
     work.args = *args;
     work.chains.position = args->position;
     ETX_TRY(alloc_arrays(&arrays, &work, &scratch));
-    ETX_TRY(etx_launch(stream, args->n_nodes, start_kernel, work));
-    for (int k = 0; k < n_levels; k++) {
+    for (int32_t *const array : {work.chains.next, work.chains.previous})
+        ETX_CUDA(cudaMemsetAsync(array, 0xFF, /* NONE */
+            (size_t)args->n_nodes * sizeof *array,
+            etx_cuda_of(stream)->stream));
+    for (int k = 0; k < n_levels && arrays.n > 0; k++) {
+        ETX_TRY(etx_check_cancelled(stream));
         ETX_TRY(link_by_score(stream, work, &arrays, list, cuts[k]));
-        ETX_TRY(find_weak(stream, &list, work, &arrays, list, cuts[k]));
+        ETX_TRY(find_weak(stream, &list, work, &arrays, list, cuts[k], k));
         ETX_TRY(link_by_kink(stream, work, &arrays, list));
     }
     return etx_launch(stream, args->n_nodes, group_kernel, work);

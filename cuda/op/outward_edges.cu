@@ -8,17 +8,16 @@
 __global__ static void flag_kernel(
     uint8_t *flag, struct etx_outward_edges_args args)
 {
-    for (int64_t k = etx_first_item(); k < args.n_selected;
-         k += etx_item_step())
-        flag[k] = args.src[args.selected[k]] != args.dst[args.selected[k]];
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step())
+        flag[e] = args.edge_score[e] > args.cut && args.src[e] != args.dst[e];
 }
 
-/* proper [n]: indices into selected. */
+/* picked [*args.n]: the edges. */
 __global__ static void turn_kernel(
-    const int32_t *proper, int64_t n, struct etx_outward_edges_args args)
+    const int32_t *picked, struct etx_outward_edges_args args)
 {
-    for (int64_t k = etx_first_item(); k < n; k += etx_item_step()) {
-        const int32_t e = args.selected[proper[k]];
+    for (int64_t k = etx_first_item(); k < *args.n; k += etx_item_step()) {
+        const int32_t e = picked[k];
         const int32_t a = args.src[e];
         const int32_t b = args.dst[e];
         const bool is_outward =
@@ -34,14 +33,17 @@ etx_status etx_cuda_outward_edges(
     struct etx_stream *stream, const struct etx_outward_edges_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
-    const int64_t n_selected = args->n_selected;
+    const int64_t n = args->n_edges;
     uint8_t *flag = NULL;
-    int32_t *proper = NULL;
+    int32_t *picked = NULL;
 
-    ETX_TRY(scratch.alloc(&flag, n_selected, "edges that are no loops"));
-    ETX_TRY(scratch.alloc(&proper, n_selected, "edges that are no loops"));
-    ETX_TRY(etx_launch(stream, n_selected, flag_kernel, flag, *args));
-    ETX_TRY(etx_cuda_compact(stream, proper, args->n, flag, n_selected));
-    return etx_launch(stream, *args->n, turn_kernel, (const int32_t *)proper,
-        *args->n, *args);
+    ETX_CUDA(cudaMemsetAsync(
+        args->n, 0, sizeof *args->n, etx_cuda_of(stream)->stream));
+    if (n == 0)
+        return ETX_OK;
+    ETX_TRY(scratch.alloc(&flag, n, "edges of tracks"));
+    ETX_TRY(scratch.alloc(&picked, n, "edges of tracks"));
+    ETX_TRY(etx_launch(stream, n, flag_kernel, flag, *args));
+    ETX_TRY(etx_cuda_pick(stream, picked, args->n, NULL, flag, n));
+    return etx_launch(stream, n, turn_kernel, (const int32_t *)picked, *args);
 }

@@ -64,21 +64,30 @@ etx_status etx_cuda_sums_before(
     });
 }
 
+etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
+    int64_t *n_out, const int32_t *in, const uint8_t *flag, int64_t n)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+    const thrust::counting_iterator<int32_t> all(0);
+
+    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+        return in != NULL ? cub::DeviceSelect::Flagged(
+                                memory, bytes, in, flag, out, n_out, n, queue)
+                          : cub::DeviceSelect::Flagged(
+                                memory, bytes, all, flag, out, n_out, n, queue);
+    });
+}
+
 etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n)
 {
     struct etx_cuda_scratch scratch(stream);
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
-    const thrust::counting_iterator<int32_t> all(0);
     int64_t *count = NULL;
 
     *n_out = 0;
     if (n == 0)
         return ETX_OK;
     ETX_TRY(scratch.alloc(&count, 1, "number of selected edges"));
-    ETX_TRY(with_scratch(stream, [=](void *memory, size_t &bytes) {
-        return cub::DeviceSelect::Flagged(
-            memory, bytes, all, flag, out, count, n, queue);
-    }));
+    ETX_TRY(etx_cuda_pick(stream, out, count, NULL, flag, n));
     return etx_memory_to_host(stream->memory, n_out, count, 1, sizeof *n_out);
 }

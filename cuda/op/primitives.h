@@ -24,8 +24,12 @@ etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
 etx_status etx_cuda_sums_before(
     struct etx_stream *stream, int64_t *out, const int64_t *in, int64_t n);
 
-/* out = the i with flag[i] != 0, ascending; *n_out, on the host, their
- * number. out [n]. */
+/* out = the in[i] with flag[i] != 0, in order, or the i where in is NULL;
+ * *n_out, on the device, their number. out [n], n > 0. */
+etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
+    int64_t *n_out, const int32_t *in, const uint8_t *flag, int64_t n);
+
+/* The same of all i, with *n_out on the host. */
 etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n);
 

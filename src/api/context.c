@@ -144,7 +144,8 @@ etx_status etx_context_timing(
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
     ETX_CHECK(etx_report_check(out, TIMING_FIRST_SIZE, "stage timing"));
-    etx_report_write(out, &context->timing[stage], sizeof *out);
+    const etx_stage_timing timing = etx_stage_timing_of(context, stage);
+    etx_report_write(out, &timing, sizeof *out);
 done:
     return etx_call_end(&host, status);
 }

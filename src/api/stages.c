@@ -31,7 +31,7 @@ static etx_status embed(float *points, int64_t n_values, etx_context *context,
     const struct etx_arena_mark host_mark = etx_arena_mark(host_arena);
 
     etx_stage_reset_timings(context);
-    ETX_CHECK(etx_stage_infer_points(&embedded, context, model, event));
+    ETX_CHECK(etx_stage_infer_points(&embedded, NULL, context, model, event));
     ETX_CHECK(
         etx_arena_alloc(&copy, host_arena, n_values, sizeof *copy, "points"));
     ETX_CHECK(etx_memory_to_host(

@@ -38,7 +38,11 @@ struct etx_context {
     int32_t (*cancel)(void *user);
     void *cancel_user;
     double last_poll;
-    etx_stage_timing timing[ETX_N_STAGES];
+    etx_stage_timing timing[ETX_N_STAGES]; /* read by etx_stage_timing_of */
+    /* On a device: the stage whose times are marks 2 k and 2 k + 1, -1 while it
+     * runs (stage/clock.c). */
+    int32_t n_marked;
+    int32_t marked[ETX_MAX_MARKS / 2];
     struct etx_op_table table;        /* what ops points to */
     struct etx_stream stream_storage; /* what stream points to */
     /* On a device: a context on the CPU for what runs on the host; else NULL.

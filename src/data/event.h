@@ -4,9 +4,9 @@
 #ifndef ETX_DATA_EVENT_H
 #define ETX_DATA_EVENT_H
 
-#include <exatrkx/exatrkx.h>
+#include "op/op.h"
 
-#define ETX_N_CELL_FEATURES 9
+#include <exatrkx/exatrkx.h>
 
 /* An array in memory of a device, of the caller; NULL: none. */
 struct etx_lent_array {

@@ -9,12 +9,12 @@
 #ifndef ETX_DATA_HIT_FEATURES_H
 #define ETX_DATA_HIT_FEATURES_H
 
-#include "base/threads.h"
 #include "data/event.h"
+#include "op/op.h"
 
 #include <stdbool.h>
 
-#define ETX_MAX_FEATURES 32
+#define ETX_MAX_FEATURES ETX_MAX_HIT_COLUMNS
 
 /* One column: the feature with this id, divided by scale. */
 struct etx_feature {
@@ -42,5 +42,12 @@ bool etx_hit_feature_is_of_cluster(int32_t id);
  * unless it is NULL. */
 etx_status etx_hit_features(float *out, struct etx_pool *pool,
     const struct etx_event *event, const struct etx_feature_list *list);
+
+/* The arguments of the operator, but out, for arrays of the host; column
+ * [ETX_MAX_FEATURES]. With features of the caller, no columns; errors as above.
+ */
+etx_status etx_hit_feature_columns(struct etx_hit_features_args *args,
+    struct etx_hit_column *column, const struct etx_event *event,
+    const struct etx_feature_list *list);
 
 #endif

@@ -1,6 +1,6 @@
 /* memory/event_cache.h -- arrays of one event that several stages read.
  *
- * Positions on a device and node features are computed once per event and
+ * Positions and cells on a device and node features are there once per event,
  * found until the cache is cleared. The arrays are scratch of the context; the
  * cache has only their addresses.
  *
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ETX_MAX_EVENT_ARRAYS 2
+#define ETX_MAX_EVENT_ARRAYS 11 /* and each feature of cells */
 
 /* Zeroed: empty. Keys are compared by content, key_bytes 0 by address; they
  * must live as long as the entry. */

@@ -60,6 +60,15 @@ etx_status etx_memory_to_host(const struct etx_memory *memory, void *to,
     return ETX_OK;
 }
 
+etx_status etx_memory_fetch(
+    const int64_t **out, const struct etx_memory *memory, const int64_t *from)
+{
+    if (memory != NULL)
+        return memory->fetch(out, memory, from);
+    *out = from;
+    return ETX_OK;
+}
+
 etx_status etx_memory_synchronize(const struct etx_memory *memory)
 {
     return memory == NULL ? ETX_OK : memory->synchronize(memory);

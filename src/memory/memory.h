@@ -10,6 +10,9 @@
 
 #include <exatrkx/exatrkx.h>
 
+#define ETX_MAX_MARKS   32
+#define ETX_MAX_FETCHED 64
+
 struct etx_memory {
     /* bytes > 0, not cleared, aligned to 256 bytes. */
     etx_status (*alloc)(void **out, const struct etx_memory *memory,
@@ -28,6 +31,15 @@ struct etx_memory {
         void *stream, const char *what);
     /* Wait for all queued work; reports failures that only show then. */
     etx_status (*synchronize)(const struct etx_memory *memory);
+    /* See etx_memory_fetch. */
+    etx_status (*fetch)(const int64_t **out, const struct etx_memory *memory,
+        const int64_t *from);
+    /* Note the time when the work queued so far is done, as mark k of
+     * ETX_MAX_MARKS; seconds from one mark to another, for which it waits, 0
+     * after a failure. */
+    etx_status (*mark)(const struct etx_memory *memory, int32_t k);
+    double (*seconds)(
+        const struct etx_memory *memory, int32_t from, int32_t to);
     /* Most bytes allocated at the same time since the last reset. */
     int64_t (*peak)(const struct etx_memory *memory);
     void (*reset_peak)(const struct etx_memory *memory);
@@ -48,6 +60,12 @@ etx_status etx_memory_to_host(const struct etx_memory *memory, void *to,
     const void *from, int64_t count, size_t size);
 
 etx_status etx_memory_synchronize(const struct etx_memory *memory);
+
+/* A number in memory, for the host, which need not wait for it alone: **out is
+ * it once the host has waited for anything queued later, and until
+ * ETX_MAX_FETCHED more are fetched. Of the host: *out is from. */
+etx_status etx_memory_fetch(
+    const int64_t **out, const struct etx_memory *memory, const int64_t *from);
 
 /* Most bytes in use since the last reset, in this memory space. */
 int64_t etx_memory_peak(const struct etx_memory *memory);

@@ -77,7 +77,7 @@ struct etx_gather_int32_args {
 struct etx_find_not_finite_args {
     int64_t n;
     const float *x; /* [n] */
-    int64_t *index; /* in host memory; -1: all are finite */
+    int64_t *index; /* [1]; -1: all are finite */
 };
 
 /* scale: y[i] *= factor. */

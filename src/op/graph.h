@@ -6,6 +6,47 @@
 
 #include <stdint.h>
 
+/* --------------------------------------------------------- hit features -- */
+
+/* What a column is, in float64 from the position of the hit or of a cluster, or
+ * from the features of its cells. */
+enum etx_hit_formula {
+    ETX_HIT_R,
+    ETX_HIT_PHI, /* atan2(y, x) */
+    ETX_HIT_Z,
+    ETX_HIT_COS_PHI, /* 1 on the axis */
+    ETX_HIT_SIN_PHI,
+    ETX_HIT_ETA, /* asinh(z / r); on the axis 0 or +-20, by the sign of z */
+    ETX_HIT_X,
+    ETX_HIT_Y,
+    ETX_HIT_DISTANCE, /* from the origin */
+    ETX_HIT_CELL,
+    ETX_HIT_LOG_CELL /* log(1 + cell) */
+};
+
+#define ETX_MAX_HIT_COLUMNS 32
+#define ETX_N_CELL_FEATURES 9
+
+struct etx_hit_column {
+    int32_t formula; /* enum etx_hit_formula */
+    int32_t of;      /* 0: the hit, 1, 2: cluster; or which feature of cells */
+    float scale;     /* > 0 */
+};
+
+/* hit_features: out[i, k] = column[k] of hit i, divided by its scale. Finite.
+ * Tolerance: 8 eps relative. */
+struct etx_hit_features_args {
+    int64_t n_hits;
+    int32_t n_columns;                   /* at most ETX_MAX_HIT_COLUMNS */
+    const struct etx_hit_column *column; /* [n_columns] in host memory */
+    const float *position;               /* [n_hits, 3] x, y, z in mm */
+    const float *cluster; /* [n_hits, 2, 3] mm; NULL where no column has it */
+    /* Feature c of the cells of hit i is cell[c][i * cell_stride]; NULL: 0. */
+    const float *cell[ETX_N_CELL_FEATURES];
+    int64_t cell_stride;
+    float *out; /* [n_hits, n_columns] */
+};
+
 /* -------------------------------------------------------- edge features -- */
 
 /* Geometry of an edge from s to d. r = (float)sqrt(x x + y y), computed in
@@ -287,6 +328,7 @@ struct etx_module_map_args {
 
 /* X(name) for every operator of this header. */
 #define ETX_GRAPH_OPERATORS(X)                                                 \
+    X(hit_features)                                                            \
     X(edge_features)                                                           \
     X(radius_graph)                                                            \
     X(distance_bins)                                                           \

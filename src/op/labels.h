@@ -49,18 +49,18 @@ struct etx_outward_key_args {
     float *key;            /* [n] mm^2 */
 };
 
-/* outward_edges: the selected edges without loops, in the same order, oriented
- * from the smaller key to the larger, ties from the smaller node. */
+/* outward_edges: the edges with score > cut without loops, in the same order,
+ * oriented from the smaller key to the larger, ties from the smaller node. */
 struct etx_outward_edges_args {
-    int64_t n_selected;
-    const int32_t *selected; /* [n_selected] edges */
-    const int32_t *src;      /* [edges] */
-    const int32_t *dst;      /* [edges] */
-    const float *edge_score; /* [edges] */
-    const float *key;        /* [nodes] */
-    int32_t *tail, *head;    /* [n_selected] capacity */
-    float *score;            /* [n_selected] capacity */
-    int64_t *n;              /* their number, in host memory */
+    int64_t n_edges;
+    const int32_t *src;      /* [n_edges] */
+    const int32_t *dst;      /* [n_edges] */
+    const float *edge_score; /* [n_edges] */
+    float cut;
+    const float *key;     /* [nodes] */
+    int32_t *tail, *head; /* [n_edges] capacity */
+    float *score;         /* [n_edges] capacity */
+    int64_t *n;           /* [1] their number */
 };
 
 /* best_first: greedy linking of chains, at most one edge into and one out of a
@@ -72,7 +72,8 @@ struct etx_outward_edges_args {
  * larger, and of the last strong_cut. Ties go to the first edge. The edges have
  * no cycle. */
 struct etx_best_first_args {
-    int64_t n_nodes, n_edges;
+    int64_t n_nodes, max_edges;
+    const int64_t *n_edges;     /* [1] at most max_edges */
     const int32_t *tail, *head; /* [n_edges] */
     const float *score;         /* [n_edges] */
     const float *position;      /* [n_nodes, 3] mm */

@@ -8,13 +8,52 @@
 #include "base/clock.h"
 #include "memory/memory.h"
 
+/* Times of a device are known once it has come there, for which nobody waits
+ * until they are asked for: pair k of marks, 2 k and 2 k + 1, is the time of a
+ * run of stage context->marked[k]. */
+static double seconds_of(const struct etx_context *context, int32_t k)
+{
+    const struct etx_memory *memory = context->stream->memory;
+
+    return memory->seconds(memory, 2 * k, 2 * k + 1);
+}
+
+void etx_stage_settle_timings(struct etx_context *context)
+{
+    for (int32_t k = 0; k < context->n_marked; k++)
+        if (context->marked[k] >= 0)
+            context->timing[context->marked[k]].seconds +=
+                seconds_of(context, k);
+    context->n_marked = 0;
+}
+
+etx_stage_timing etx_stage_timing_of(
+    const struct etx_context *context, int32_t stage)
+{
+    etx_stage_timing timing = context->timing[stage];
+
+    for (int32_t k = 0; k < context->n_marked; k++)
+        if (context->marked[k] == stage)
+            timing.seconds += seconds_of(context, k);
+    return timing;
+}
+
 struct etx_stage_clock etx_stage_begin(
     struct etx_context *context, int32_t stage)
 {
-    const struct etx_stage_clock clock = {
-        etx_now(), context->stream->flop, stage};
+    const struct etx_memory *memory = context->stream->memory;
+    struct etx_stage_clock clock = {
+        etx_now(), context->stream->flop, stage, -1};
 
-    etx_memory_reset_peak(context->stream->memory);
+    etx_memory_reset_peak(memory);
+    if (memory == NULL)
+        return clock;
+    if (context->n_marked == ETX_MAX_MARKS / 2)
+        etx_stage_settle_timings(context);
+    if (memory->mark(memory, 2 * context->n_marked) != ETX_OK)
+        return clock; /* the stage itself will fail */
+    clock.pair = context->n_marked++;
+    context->marked[clock.pair] = -1; /* until it ends */
     return clock;
 }
 
@@ -23,11 +62,16 @@ etx_status etx_stage_end(struct etx_context *context,
 {
     etx_stage_timing *const timing = &context->timing[clock->stage];
     const struct etx_memory *memory = context->stream->memory;
-    /* What is queued belongs to this stage. */
-    const etx_status status = etx_memory_synchronize(memory);
     const int64_t peak = etx_memory_peak(memory);
+    etx_status status = ETX_OK;
 
-    timing->seconds += etx_now() - clock->start;
+    if (memory == NULL) {
+        timing->seconds += etx_now() - clock->start;
+    } else if (clock->pair >= 0) {
+        status = memory->mark(memory, 2 * clock->pair + 1);
+        if (status == ETX_OK)
+            context->marked[clock->pair] = clock->stage;
+    }
     timing->gflop += 1e-9 * (context->stream->flop - clock->flop);
     timing->n_edges = n_edges;
     if (peak > timing->peak_bytes)
@@ -38,4 +82,5 @@ etx_status etx_stage_end(struct etx_context *context,
 void etx_stage_reset_timings(struct etx_context *context)
 {
     memset(context->timing, 0, sizeof context->timing);
+    context->n_marked = 0;
 }

@@ -34,8 +34,8 @@ done:
     return status;
 }
 
-/* The scored graph of an event. */
-static etx_status score_event(struct etx_graph **out,
+/* The scored graph of an event; bad: of the graph network (etx_stage_score). */
+static etx_status score_event(struct etx_graph **out, const int64_t **bad,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
@@ -53,8 +53,8 @@ static etx_status score_event(struct etx_graph **out,
         graph = kept;
     }
     if (model->gnn.network != NULL)
-        ETX_CHECK(
-            etx_stage_score(graph, context, &model->gnn, ETX_STAGE_GNN, event));
+        ETX_CHECK(etx_stage_score(
+            graph, bad, context, &model->gnn, ETX_STAGE_GNN, event));
     ETX_CHECK(score_all_one(graph, context));
     *out = graph;
     graph = NULL;
@@ -119,11 +119,14 @@ static etx_status run_networks(int32_t *label, struct etx_context *context,
 {
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     struct etx_graph *graph = NULL;
+    const int64_t *bad = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_stage_cache_positions(context, event));
-    ETX_CHECK(score_event(&graph, context, model, event));
+    ETX_CHECK(etx_stage_cache_hits(context, model, event));
+    ETX_CHECK(score_event(&graph, &bad, context, model, event));
     ETX_CHECK(etx_stage_label(label, context, graph, event, &model->label));
+    /* The labels were waited for. */
+    ETX_CHECK(etx_stage_check_logits(bad, graph, model->gnn.network));
 done:
     etx_event_cache_clear(&context->event_cache);
     etx_graph_free(graph);
@@ -170,6 +173,41 @@ done:
     return status;
 }
 
+/* What the caller lent for the hits row [rest->n_hits] of an event, in scratch
+ * of the device. */
+static etx_status select_lent(struct etx_event *rest,
+    struct etx_context *context, const struct etx_event *event,
+    const int32_t *row)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_lent_array *const from[] = {
+        &event->lent_position, &event->lent_features};
+    struct etx_lent_array *const to[] = {
+        &rest->lent_position, &rest->lent_features};
+    const int64_t width[] = {3, event->n_features};
+    const int32_t *index = NULL;
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < 2; k++) {
+        struct etx_gather_args args = {.n_rows = rest->n_hits,
+            .width = (int32_t)width[k],
+            .x = etx_stage_lent(context, from[k])};
+
+        if (args.x == NULL)
+            continue;
+        if (index == NULL)
+            ETX_CHECK(etx_arena_to_device(
+                &index, arena, row, rest->n_hits, sizeof *row, "hits left"));
+        ETX_CHECK(etx_arena_alloc(&args.y, arena, rest->n_hits * width[k],
+            sizeof *args.y, "hits left"));
+        args.index = index;
+        ETX_CHECK(context->ops->gather(context->stream, &args));
+        *to[k] = (struct etx_lent_array){args.y, from[k]->device_index};
+    }
+done:
+    return status;
+}
+
 /* Run the networks on the hits without a label, whose tracks are numbered from
  * n_tracks on. */
 static etx_status label_rest(int32_t *label, int32_t n_tracks,
@@ -177,7 +215,7 @@ static etx_status label_rest(int32_t *label, int32_t n_tracks,
     const struct etx_event *event)
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     struct etx_event *rest = NULL;
     int32_t *row = NULL;
     int32_t *found = NULL;
@@ -191,12 +229,13 @@ static etx_status label_rest(int32_t *label, int32_t n_tracks,
             row[n++] = (int32_t)i;
     ETX_CHECK(etx_arena_alloc(&found, arena, n, sizeof *found, "labels"));
     ETX_CHECK(etx_event_select(&rest, event, row, n));
+    ETX_CHECK(select_lent(rest, context, event, row));
     ETX_CHECK(run_networks(found, context, model, rest));
     for (int64_t k = 0; k < n; k++)
         label[row[k]] = found[k] < 0 ? -1 : n_tracks + found[k];
 done:
     etx_event_free(rest);
-    etx_arena_reset(arena, mark);
+    etx_scratch_reset(context, mark);
     return status;
 }
 

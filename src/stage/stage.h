@@ -15,15 +15,22 @@ struct etx_stage_clock {
     double start;
     double flop;
     int32_t stage;
+    int32_t pair; /* of marks on a device, or -1 */
 };
 
 /* Start measuring stage ETX_STAGE_ of this context. */
 struct etx_stage_clock etx_stage_begin(
     struct etx_context *context, int32_t stage);
-/* Add time, work and peak memory to context->timing; n_edges leave the stage.
- * Waits for the device, and fails when queued work has failed. */
+/* Add time, work and peak memory to the timing; n_edges leave the stage. Waits
+ * for no device: what is queued belongs to the stage, its time is read when it
+ * is asked for, and its failure shows where the host waits. */
 etx_status etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges);
+/* The timing of a stage so far; waits for its end on a device. */
+etx_stage_timing etx_stage_timing_of(
+    const struct etx_context *context, int32_t stage);
+/* The same of all stages, to context->timing. */
+void etx_stage_settle_timings(struct etx_context *context);
 /* Clear the timings of the previous event. */
 void etx_stage_reset_timings(struct etx_context *context);
 
@@ -48,6 +55,12 @@ const float *etx_stage_lent(
 /* The positions of hits: lent, cached or copied. */
 etx_status etx_stage_positions(const float **out, struct etx_context *context,
     const struct etx_event *event);
+/* The first of x [n] that is not finite, or -1, in *found, for which a device
+ * is waited for; or, where later is not NULL, in *later once the host has
+ * waited. NULL: not here, or there are none. */
+etx_status etx_stage_find_not_finite(const int64_t **found,
+    const int64_t **later, struct etx_context *context, const float *x,
+    int64_t n);
 /* The parameters of a network; out borrows all else. A frozen
  * network's are cached. */
 etx_status etx_stage_network_to_device(struct etx_network *out,
@@ -70,23 +83,28 @@ etx_status etx_stage_node_features(const float **out,
     struct etx_context *context, const struct etx_model_stage *stage,
     const struct etx_event *event);
 
-/* Copy the positions, or compute the features for every stage with an equal
- * list, once: they stay in the scratch allocated here until
- * context->event_cache is cleared. */
-etx_status etx_stage_cache_positions(
-    struct etx_context *context, const struct etx_event *event);
+/* Copy the positions, and what the model reads of the cells, or compute the
+ * features for every stage with an equal list, once: they stay in the scratch
+ * allocated here until context->event_cache is cleared. */
+etx_status etx_stage_cache_hits(struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
 etx_status etx_stage_cache_features(struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event);
 
 /* ---------------------------------------------------- graph construction -- */
 
-/* embedding.c: *out [n_hits, n_out] in scratch. */
-etx_status etx_stage_embed(float **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event);
+/* embedding.c: *out [n_hits, n_out] in scratch. Points that are not finite
+ * fail; with bad, on a device, in a call of etx_stage_check_points(*bad) once
+ * the host has waited. */
+etx_status etx_stage_embed(float **out, const int64_t **bad,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
+etx_status etx_stage_check_points(const int64_t *bad, int64_t n_dim);
 
 /* The same for inference, in the precision of the context. */
-etx_status etx_stage_infer_points(float **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event);
+etx_status etx_stage_infer_points(float **out, const int64_t **bad,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
 
 /* Pairs of points within a radius, or the nearest when the radius is FLT_MAX.
  * orientation ETX_ORIENT_. */
@@ -154,19 +172,26 @@ etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
     struct etx_context *context, const struct etx_network *network,
     const float *node_features, const struct etx_graph *graph,
     const struct etx_event *event);
-/* logit [n] = sigmoid(logit), unless *bad >= 0 is the first logit that is not
- * finite. */
-etx_status etx_stage_logits_to_scores(
-    int64_t *bad, struct etx_context *context, float *logit, int64_t n);
-/* Both: score [n_edges] = sigmoid(logits). */
-etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
-    const struct etx_network *network, const float *node_features,
-    const struct etx_graph *graph, const struct etx_event *event);
-
-/* score.c: graph->score by the network of a stage, measured as ETX_STAGE_. */
-etx_status etx_stage_score(struct etx_graph *graph, struct etx_context *context,
-    const struct etx_model_stage *stage, int32_t timing,
+/* logit [n] = sigmoid(logit), unless **found >= 0, as of
+ * etx_stage_find_not_finite. */
+etx_status etx_stage_logits_to_scores(const int64_t **found,
+    const int64_t **later, struct etx_context *context, float *logit,
+    int64_t n);
+/* Both: score [n_edges] = sigmoid(logits). Logits that are not finite fail;
+ * with bad, on a device, in a call of etx_stage_check_logits(*bad) once the
+ * host has waited. */
+etx_status etx_stage_edge_scores(float *score, const int64_t **bad,
+    struct etx_context *context, const struct etx_network *network,
+    const float *node_features, const struct etx_graph *graph,
     const struct etx_event *event);
+etx_status etx_stage_check_logits(const int64_t *bad,
+    const struct etx_graph *graph, const struct etx_network *network);
+
+/* score.c: graph->score by the network of a stage, measured as ETX_STAGE_; bad
+ * as above. */
+etx_status etx_stage_score(struct etx_graph *graph, const int64_t **bad,
+    struct etx_context *context, const struct etx_model_stage *stage,
+    int32_t timing, const struct etx_event *event);
 /* The same by the graph neural network for a graph on the host; its mirror, if
  * it has one, gets the scores, too. */
 etx_status etx_stage_score_host(struct etx_graph *graph,

@@ -62,14 +62,27 @@ etx_status etx_stage_positions(const float **out, struct etx_context *context,
         out, context, event->position, 3 * event->n_hits, "positions of hits");
 }
 
-etx_status etx_stage_cache_positions(
-    struct etx_context *context, const struct etx_event *event)
+etx_status etx_stage_find_not_finite(const int64_t **found,
+    const int64_t **later, struct etx_context *context, const float *x,
+    int64_t n)
 {
-    const float *position = NULL;
+    const struct etx_memory *memory = context->stream->memory;
+    struct etx_find_not_finite_args args = {.n = n, .x = x};
     etx_status status;
 
-    ETX_CHECK(etx_stage_positions(&position, context, event));
-    etx_event_cache_insert(&context->event_cache, event->position, 0, position);
+    *found = NULL;
+    if (later != NULL)
+        *later = NULL;
+    if (n == 0)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_alloc(&args.index, context->stream->arena, 1,
+        sizeof *args.index, "index of a number"));
+    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
+    ETX_CHECK(etx_memory_fetch(found, memory, args.index));
+    if (later == NULL || memory == NULL)
+        return etx_memory_synchronize(memory);
+    *later = *found;
+    *found = NULL;
 done:
     return status;
 }

@@ -30,9 +30,10 @@ static etx_status run_outward(const struct etx_op_table *ops,
 {
     const struct etx_outward_edges_args *args = self->args;
     const etx_status status = ops->outward_edges(stream, args);
-    const size_t rest = (size_t)(args->n_selected - *args->n);
 
     checkop_must(etx_memory_synchronize(stream->memory));
+    const size_t rest = (size_t)(args->n_edges - *args->n);
+
     memset(args->tail + *args->n, 0, rest * sizeof *args->tail);
     memset(args->head + *args->n, 0, rest * sizeof *args->head);
     memset(args->score + *args->n, 0, rest * sizeof *args->score);
@@ -44,31 +45,26 @@ void checkop_outward_edges(
 {
     struct etx_outward_edges_args *args =
         checkop_begin(out, "outward_edges", sizeof *args);
-    int32_t *selected = checkop_buffer(n_edges, sizeof *selected);
     float *key = checkop_uniform(n_nodes, 0.0f, 8.0f);
-    int64_t n = 0;
 
-    for (int64_t e = 0; e < n_edges; e++)
-        if (e % 3 != 1)
-            selected[n++] = (int32_t)e;
     for (int64_t i = 0; i < n_nodes; i += 2)
         key[i] = roundf(key[i]); /* ties */
-    *args = (struct etx_outward_edges_args){.n_selected = n,
-        .selected = selected,
+    *args = (struct etx_outward_edges_args){.n_edges = n_edges,
         .src = checkop_indices(n_edges, (int32_t)n_nodes),
         .dst = checkop_indices(n_edges, (int32_t)n_nodes),
         .edge_score = make_scores(n_edges),
+        .cut = 0.375f,
         .key = key,
-        .tail = checkop_buffer(n, sizeof(int32_t)),
-        .head = checkop_buffer(n, sizeof(int32_t)),
-        .score = checkop_buffer(n, sizeof(float)),
+        .tail = checkop_buffer(n_edges, sizeof(int32_t)),
+        .head = checkop_buffer(n_edges, sizeof(int32_t)),
+        .score = checkop_buffer(n_edges, sizeof(float)),
         .n = checkop_buffer(1, sizeof(int64_t))};
     out->run = run_outward;
     checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
     CHECKOP_OUTPUT(out, args->n, 1);
-    CHECKOP_OUTPUT(out, args->tail, n);
-    CHECKOP_OUTPUT(out, args->head, n);
-    CHECKOP_OUTPUT(out, args->score, n);
+    CHECKOP_OUTPUT(out, args->tail, n_edges);
+    CHECKOP_OUTPUT(out, args->head, n_edges);
+    CHECKOP_OUTPUT(out, args->score, n_edges);
 }
 
 /* ----------------------------------------------------------- best_first -- */
@@ -83,7 +79,9 @@ void checkop_best_first(
     int32_t *tail = checkop_indices(n_edges, (int32_t)n_nodes);
     int32_t *head = checkop_buffer(n_edges, sizeof *head);
     float *position = checkop_uniform(3 * n_nodes, -20.0f, 20.0f);
+    int64_t *n = checkop_buffer(1, sizeof *n);
 
+    *n = n_edges - n_edges / 8; /* fewer than there may be */
     for (int64_t e = 0; e < n_edges; e++) {
         tail[e] = (int32_t)((int64_t)tail[e] * (n_nodes - 1) / n_nodes);
         head[e] =
@@ -95,7 +93,8 @@ void checkop_best_first(
     for (int64_t i = 0; i < n_nodes; i++)
         position[3 * i] += 10.0f * (float)i;
     *args = (struct etx_best_first_args){.n_nodes = n_nodes,
-        .n_edges = n_edges,
+        .max_edges = n_edges,
+        .n_edges = n,
         .tail = tail,
         .head = head,
         .score = make_scores(n_edges),

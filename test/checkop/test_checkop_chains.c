@@ -58,7 +58,7 @@ CHECKOP_TEST(test_chains_best_first_ties, .rows = 2)
     checkop_best_first(&one, 3000, 30000);
     struct etx_best_first_args *args = one.args;
     args->support_hits = 1;
-    for (int64_t e = 0; e < args->n_edges; e++)
+    for (int64_t e = 0; e < *args->n_edges; e++)
         ((float *)(uintptr_t)args->score)[e] = _i == 0 ? 1.0f : 0.5f;
     checkop_verify(&one);
     ck_assert_int_gt(count_joined(args), 500);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <chrono>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -46,6 +47,8 @@ struct shim_stream {
 struct shim_event {
     int device;
     bool spins; /* a wait for it keeps a processor busy */
+    bool is_timed;
+    std::shared_ptr<double> time; /* seconds, when it was reached last */
     std::shared_ptr<struct queue> queue; /* where it was recorded last */
     uint64_t end;                        /* entries before it */
 };
@@ -491,8 +494,10 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     const cudaError_t error = make(event);
 
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         (*event)->spins = (flags & cudaEventBlockingSync) == 0;
+        (*event)->is_timed = (flags & cudaEventDisableTiming) == 0;
+    }
     return error;
 }
 
@@ -509,6 +514,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     check_stream(stream);
     if (error != cudaSuccess)
         return error;
+    if (event->is_timed) {
+        event->time = std::make_shared<double>();
+        shim_queue(stream, [time = event->time]() {
+            *time = std::chrono::duration<double>(
+                std::chrono::steady_clock::now().time_since_epoch())
+                        .count();
+        });
+    }
     event->queue = stream->queue;
     event->end = stream->queue->n_done + stream->queue->work.size();
     return cudaSuccess;
@@ -527,6 +540,18 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     return is_done(event) ? answer(cudaErrorLaunchFailure)
                           : fail(cudaErrorNotReady);
+}
+
+cudaError_t cudaEventElapsedTime(
+    float *milliseconds, cudaEvent_t from, cudaEvent_t to)
+{
+    if (!from->is_timed || !to->is_timed || from->queue == NULL ||
+        to->queue == NULL)
+        shim_abort("the time of an event that has none");
+    if (!is_done(from) || !is_done(to))
+        return fail(cudaErrorNotReady);
+    *milliseconds = (float)(1e3 * (*to->time - *from->time));
+    return answer(cudaErrorLaunchFailure);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

@@ -18,12 +18,14 @@ static const struct {
 } events[] = {{"event000000000", 1}, {"event000000001", 0}};
 #define N_EVENTS ROWS(events)
 
-#define FLOATS_IN (5 + 3 + 6) /* of a hit: features, positions, features */
-#define MIN_STEP  4           /* one hit of this many is in the sample */
-#define BINS      4096        /* of distances in the sample */
-#define N_COUNTS  9           /* waited for, besides the sample */
-#define N_PAIRS   1           /* radius graphs, which say two of them */
-#define N_STAGES  6           /* whose ends wait for queued work */
+#define FLOATS_IN                                                              \
+    (3 + 3)           /* of a hit: position, three features of its cells       \
+                       */
+#define MIN_STEP 4    /* one hit of this many is in the sample */
+#define BINS     4096 /* of distances in the sample */
+#define N_COUNTS 2    /* waited for, besides the sample */
+#define N_PAIRS  1    /* radius graphs, which say two of them */
+#define N_CHECKS 3    /* not waited for: points and scores are finite */
 
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
@@ -43,10 +45,9 @@ static struct shim_counts counts_of_search(
         .waits = after.waits - before.waits};
 }
 
-/* Once the parameters of the model are there: features for the embedding, the
- * rows of the sample, positions and features for both networks go in; labels,
- * the bins of the sample and counts come out. The networks see all hits: the
- * first pass is for larger events. */
+/* Once the parameters of the model are there: positions, features of cells and
+ * the rows of the sample go in; labels, the bins of the sample and counts come
+ * out. The networks see all hits: the first pass is for larger events. */
 ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
 {
     etx_context_options options;
@@ -65,14 +66,15 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     const struct shim_counts again = counts_of_search(context, model, event);
     const int64_t rows = again.bytes_in / 4 - FLOATS_IN * n;
 
-    ck_assert_int_eq(again.copies_in, 3 + has_sample);
+    ck_assert_int_eq(again.copies_in, 2 + has_sample);
     ck_assert_int_gt(first.copies_in, again.copies_in);
     ck_assert_int_ge(rows, has_sample * n / MIN_STEP / 2);
     ck_assert_int_le(rows, has_sample * n / MIN_STEP * 2);
-    ck_assert_int_eq(again.copies_out, 1 + N_COUNTS + 2 * has_sample);
+    ck_assert_int_eq(
+        again.copies_out, 1 + N_COUNTS + N_CHECKS + 2 * has_sample);
     ck_assert_int_eq(again.bytes_out,
-        4 * n + 8 * (N_COUNTS + N_PAIRS + (2 + BINS) * has_sample));
-    ck_assert_int_eq(again.waits, again.copies_out + N_STAGES);
+        4 * n + 8 * (N_COUNTS + N_CHECKS + N_PAIRS + (2 + BINS) * has_sample));
+    ck_assert_int_eq(again.waits, again.copies_out - N_CHECKS);
     etx_context_free(context);
     etx_event_free(event);
     etx_model_free(model);

@@ -79,9 +79,9 @@ static void link_edge(struct best_first *work, int32_t e)
 static etx_status sort_by_score(
     int32_t *order, int64_t *key, const struct etx_best_first_args *args)
 {
-    for (int64_t e = 0; e < args->n_edges; e++)
+    for (int64_t e = 0; e < *args->n_edges; e++)
         key[e] = etx_sort_key(-args->score[e]);
-    return etx_sort_order(order, key, args->n_edges);
+    return etx_sort_order(order, key, *args->n_edges);
 }
 
 /* Link by score, above cut. Weaker edges whose ends are open go to weak, in the
@@ -159,7 +159,7 @@ static etx_status link_edges(struct best_first *work, struct etx_stream *stream)
         args->sure_cut > args->strong_cut ? args->sure_cut : args->strong_cut,
         args->strong_cut};
     const int n_rounds = cuts[0] > cuts[1] ? 2 : 1;
-    const int64_t n = args->n_edges;
+    const int64_t n = *args->n_edges;
     int64_t *key = NULL;
     int32_t *order = NULL, *weak = NULL, *rank = NULL, *sorted = NULL;
     int64_t n_open = n;

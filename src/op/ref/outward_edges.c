@@ -10,14 +10,13 @@ etx_status etx_ref_outward_edges(
     int64_t n = 0;
 
     (void)stream;
-    for (int64_t k = 0; k < args->n_selected; k++) {
-        const int32_t e = args->selected[k];
+    for (int64_t e = 0; e < args->n_edges; e++) {
         const int32_t a = args->src[e];
         const int32_t b = args->dst[e];
         const int32_t is_outward =
             key[a] < key[b] || (a < b && key[a] == key[b]);
 
-        if (a == b)
+        if (!(args->edge_score[e] > args->cut) || a == b)
             continue;
         args->tail[n] = is_outward ? a : b;
         args->head[n] = is_outward ? b : a;

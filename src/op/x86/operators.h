@@ -11,6 +11,7 @@
 #define ETX_X86_OPERATORS(X)                                                   \
     X(mlp)                                                                     \
     X(mlp_prepare)                                                             \
+    X(outward_edges)                                                           \
     X(mlp_backward)                                                            \
     X(activation)                                                              \
     X(activation_backward)                                                     \

@@ -34,30 +34,32 @@ done:
     return status;
 }
 
-etx_status etx_stage_logits_to_scores(
-    int64_t *bad, struct etx_context *context, float *logit, int64_t n)
+etx_status etx_stage_logits_to_scores(const int64_t **found,
+    const int64_t **later, struct etx_context *context, float *logit, int64_t n)
 {
-    const struct etx_find_not_finite_args find = {
-        .n = n, .x = logit, .index = bad};
     const struct etx_activation_args sigmoid = {
         .n = n, .activation = ETX_ACTIVATION_SIGMOID, .x = logit, .y = logit};
     etx_status status;
 
-    ETX_CHECK(context->ops->find_not_finite(context->stream, &find));
-    if (*bad < 0)
+    ETX_CHECK(etx_stage_find_not_finite(found, later, context, logit, n));
+    if (*found == NULL || **found < 0)
         ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
 done:
     return status;
 }
 
-/* The logit of edge e is not finite: weights overflow, or features are far from
- * the training's. */
-static etx_status fail_at(
-    const struct etx_graph *graph, int64_t e, const struct etx_network *network)
+/* The logit of an edge is not finite: weights overflow, or features are far
+ * from the training's. */
+etx_status etx_stage_check_logits(const int64_t *bad,
+    const struct etx_graph *graph, const struct etx_network *network)
 {
     int32_t src = 0;
     int32_t dst = 0;
-    etx_status status;
+    etx_status status = ETX_OK;
+
+    if (bad == NULL || *bad < 0)
+        return ETX_OK;
+    const int64_t e = *bad;
 
     ETX_CHECK(
         etx_memory_to_host(graph->memory, &src, graph->src + e, 1, sizeof src));
@@ -93,18 +95,19 @@ static etx_status infer_logits(float *logits, struct etx_context *context,
     return status;
 }
 
-etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
-    const struct etx_network *network, const float *node_features,
-    const struct etx_graph *graph, const struct etx_event *event)
+etx_status etx_stage_edge_scores(float *score, const int64_t **bad,
+    struct etx_context *context, const struct etx_network *network,
+    const float *node_features, const struct etx_graph *graph,
+    const struct etx_event *event)
 {
-    etx_status status = ETX_OK;
-    int64_t bad = -1;
+    const int64_t *found = NULL;
+    etx_status status;
 
     ETX_CHECK(
         infer_logits(score, context, network, node_features, graph, event));
-    ETX_CHECK(etx_stage_logits_to_scores(&bad, context, score, graph->n_edges));
-    if (bad >= 0)
-        status = fail_at(graph, bad, network);
+    ETX_CHECK(etx_stage_logits_to_scores(
+        &found, bad, context, score, graph->n_edges));
+    ETX_CHECK(etx_stage_check_logits(found, graph, network));
 done:
     return status;
 }

@@ -58,15 +58,18 @@ static etx_status run_pass(struct etx_graph **out, struct etx_context *context,
     float *score = NULL;
     int32_t *selected = NULL;
     int64_t n_selected = 0;
+    const int64_t *bad = NULL;
     struct etx_graph scored = *graph;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     ETX_CHECK(etx_arena_alloc(&score, context->stream->arena, graph->n_edges,
         sizeof *score, "filter scores"));
     ETX_CHECK(etx_stage_edge_scores(
-        score, context, pass->network, pass->features, graph, event));
+        score, &bad, context, pass->network, pass->features, graph, event));
     ETX_CHECK(select_edges(
         &n_selected, &selected, context, pass, graph->n_edges, score));
+    /* The number that are selected was waited for. */
+    ETX_CHECK(etx_stage_check_logits(bad, graph, pass->network));
     if (pass->keeps_scores)
         scored.score = score;
     ETX_CHECK(etx_graph_subset(out, context, &scored, n_selected, selected));
@@ -88,7 +91,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
         .keeps_scores = 1};
     struct etx_graph *left = NULL;
     struct etx_graph *passed = NULL;
-    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_FILTER};
+    struct etx_stage_clock clock = {.stage = ETX_STAGE_FILTER};
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     if (filter.network == NULL)

@@ -8,9 +8,9 @@
 #include "base/status.h"
 #include "data/graph_mirror.h"
 
-etx_status etx_stage_score(struct etx_graph *graph, struct etx_context *context,
-    const struct etx_model_stage *stage, int32_t timing,
-    const struct etx_event *event)
+etx_status etx_stage_score(struct etx_graph *graph, const int64_t **bad,
+    struct etx_context *context, const struct etx_model_stage *stage,
+    int32_t timing, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     const float *features = NULL;
@@ -26,7 +26,7 @@ etx_status etx_stage_score(struct etx_graph *graph, struct etx_context *context,
     ETX_CHECK(etx_memory_alloc(
         &score, graph->memory, graph->n_edges, sizeof *score, "edge scores"));
     ETX_CHECK(etx_stage_edge_scores(
-        score, context, stage->network, features, graph, event));
+        score, bad, context, stage->network, features, graph, event));
     ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));
     etx_memory_free(graph->memory, graph->score);
     graph->score = score;
@@ -71,8 +71,8 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
         ETX_CHECK(etx_graph_to_device(&copy, context, graph));
         device = copy;
     }
-    ETX_CHECK(
-        etx_stage_score(device, context, &model->gnn, ETX_STAGE_GNN, event));
+    ETX_CHECK(etx_stage_score(
+        device, NULL, context, &model->gnn, ETX_STAGE_GNN, event));
     if (device != graph)
         ETX_CHECK(copy_scores(graph, device));
     if (copy != NULL && context->options.keep_graphs) {

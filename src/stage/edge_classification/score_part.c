@@ -28,16 +28,16 @@ static etx_status run_network(float *score, struct etx_context *context,
     const struct etx_network_input *input)
 {
     struct etx_network device_network;
-    int64_t bad = -1;
+    const int64_t *bad = NULL;
     etx_status status;
 
     ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
     ETX_CHECK(
         network->arch->forward(&device_network, context, input, NULL, score));
-    ETX_CHECK(
-        etx_stage_logits_to_scores(&bad, context, score, part->graph->n_edges));
-    if (bad >= 0)
-        status = fail_at(part, bad, network);
+    ETX_CHECK(etx_stage_logits_to_scores(
+        &bad, NULL, context, score, part->graph->n_edges));
+    if (bad != NULL && *bad >= 0)
+        status = fail_at(part, *bad, network);
 done:
     return status;
 }

@@ -31,7 +31,7 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
     const struct etx_network *network = model->gnn.network;
     struct etx_network_input input = {
         .n_nodes = graph->n_nodes, .position = event->position, .graph = graph};
-    int64_t bad = -1;
+    const int64_t *bad = NULL;
 
     if (graph->n_nodes != event->n_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -42,12 +42,12 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(network->arch->forward_triplets(
         network, context, &input, triplets, out));
-    ETX_CHECK(
-        etx_stage_logits_to_scores(&bad, context, out, triplets->n_edges));
-    if (bad >= 0)
+    ETX_CHECK(etx_stage_logits_to_scores(
+        &bad, NULL, context, out, triplets->n_edges));
+    if (bad != NULL && *bad >= 0)
         status = etx_fail(ETX_ERR_ARGUMENT,
             "%s: the logit of triplet %lld is not finite", network->arch->name,
-            (long long)bad);
+            (long long)*bad);
 done:
     return status;
 }

@@ -16,12 +16,15 @@ static etx_status build_radius(struct etx_graph **out,
 {
     etx_status status = ETX_OK;
     float *point = NULL;
+    const int64_t *bad = NULL;
     struct etx_graph *graph = NULL;
     struct etx_neighbours neighbours = {0};
-    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GRAPH};
+    struct etx_stage_clock clock = {.stage = ETX_STAGE_GRAPH};
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
-    ETX_CHECK(etx_stage_infer_points(&point, context, model, event));
+    /* The search among two points or more waits. */
+    ETX_CHECK(etx_stage_infer_points(
+        &point, event->n_hits > 1 ? &bad : NULL, context, model, event));
     clock = etx_stage_begin(context, ETX_STAGE_GRAPH);
     neighbours.n_points = event->n_hits;
     neighbours.n_dim = model->embedding.network->n_out;
@@ -37,6 +40,7 @@ static etx_status build_radius(struct etx_graph **out,
     ETX_CHECK(etx_stage_bound_radius(
         &neighbours.radius, context, &neighbours, model->graph_max_edges));
     ETX_CHECK(etx_stage_neighbours(&graph, context, &neighbours));
+    ETX_CHECK(etx_stage_check_points(bad, neighbours.n_dim));
     ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));
     *out = graph;
     graph = NULL;

@@ -9,34 +9,27 @@
 #include "base/check.h"
 #include "base/status.h"
 
-/* A network can give NaN or infinity for features far from those it learned;
- * the neighbour search needs numbers. */
-static etx_status check_finite(struct etx_context *context, const float *point,
-    int64_t n_hits, int64_t n_dim)
+/* A network can give NaN or infinity for features far from those it learned. */
+etx_status etx_stage_check_points(const int64_t *bad, int64_t n_dim)
 {
-    int64_t index = -1;
-    const struct etx_find_not_finite_args args = {
-        .n = n_hits * n_dim, .x = point, .index = &index};
-    etx_status status;
-
-    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
-    if (index >= 0)
-        status = etx_fail(ETX_ERR_ARGUMENT,
-            "embedding: hit row %lld has a point that is not finite",
-            (long long)(index / n_dim));
-done:
-    return status;
+    if (bad == NULL || *bad < 0)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "embedding: hit row %lld has a point that is not finite",
+        (long long)(*bad / n_dim));
 }
 
-etx_status etx_stage_embed(float **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
+etx_status etx_stage_embed(float **out, const int64_t **bad,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     const float *features = NULL;
+    const int64_t *found = NULL;
     float *point = NULL;
     const struct etx_network *network = model->embedding.network;
     struct etx_network device_network;
-    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_EMBEDDING};
+    struct etx_stage_clock clock = {.stage = ETX_STAGE_EMBEDDING};
     struct etx_network_input input = {0};
 
     if (network == NULL)
@@ -51,22 +44,25 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     input.node_features = features;
     ETX_CHECK(
         network->arch->forward(&device_network, context, &input, NULL, point));
-    ETX_CHECK(check_finite(context, point, event->n_hits, network->n_out));
+    ETX_CHECK(etx_stage_find_not_finite(
+        &found, bad, context, point, event->n_hits * network->n_out));
+    ETX_CHECK(etx_stage_check_points(found, network->n_out));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     *out = point;
 done:
     return status;
 }
 
-etx_status etx_stage_infer_points(float **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
+etx_status etx_stage_infer_points(float **out, const int64_t **bad,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
 {
     struct etx_stream *stream = context->stream;
     etx_status status;
 
     stream->is_tf32 = context->options.precision == ETX_PRECISION_TF32;
     stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
-    status = etx_stage_embed(out, context, model, event);
+    status = etx_stage_embed(out, bad, context, model, event);
     stream->is_tf32 = 0;
     stream->is_bfloat16 = 0;
     return status;

@@ -29,6 +29,7 @@ etx_status etx_group_best_first(int32_t *group, struct etx_context *context,
         3 * graph->n_nodes, "positions of hits"));
     ETX_CHECK(etx_outward_edges_choose(
         &edges, context, graph, args.position, options->cut));
+    args.max_edges = edges.max_edges;
     args.n_edges = edges.n;
     args.tail = edges.tail;
     args.head = edges.head;

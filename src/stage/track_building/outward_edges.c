@@ -6,15 +6,13 @@
 
 #include "base/check.h"
 
-/* After the filter few edges are above the cut: select them once. */
 etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, float cut)
 {
     struct etx_arena *arena = context->stream->arena;
-    struct etx_outward_edges edges = {.n = 0};
-    int32_t *selected = NULL;
-    int64_t n_selected = 0;
+    const int64_t n = graph->n_edges;
+    struct etx_outward_edges edges = {.max_edges = n};
     etx_status status;
 
     ETX_CHECK(etx_arena_alloc(&edges.key, arena, graph->n_nodes,
@@ -22,32 +20,24 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     const struct etx_outward_key_args key = {
         .n = graph->n_nodes, .position = position, .key = edges.key};
     ETX_CHECK(context->ops->outward_key(context->stream, &key));
-    ETX_CHECK(etx_arena_alloc(&selected, arena, graph->n_edges,
-        sizeof *selected, "edges above the cut"));
-    const struct etx_edge_select_args select = {
-        .n_edges = graph->n_edges,
-        .score = graph->score,
-        .cut = cut,
-        .selected = selected,
-        .n_selected = &n_selected,
-    };
-    ETX_CHECK(context->ops->edge_select(context->stream, &select));
-    ETX_CHECK(etx_arena_alloc(&edges.tail, arena, n_selected,
-        sizeof *edges.tail, "edges above the cut"));
-    ETX_CHECK(etx_arena_alloc(&edges.head, arena, n_selected,
-        sizeof *edges.head, "edges above the cut"));
-    ETX_CHECK(etx_arena_alloc(&edges.score, arena, n_selected,
-        sizeof *edges.score, "edges above the cut"));
-    const struct etx_outward_edges_args direct = {.n_selected = n_selected,
-        .selected = selected,
+    ETX_CHECK(etx_arena_alloc(
+        &edges.n, arena, 1, sizeof *edges.n, "edges above the cut"));
+    ETX_CHECK(etx_arena_alloc(
+        &edges.tail, arena, n, sizeof *edges.tail, "edges above the cut"));
+    ETX_CHECK(etx_arena_alloc(
+        &edges.head, arena, n, sizeof *edges.head, "edges above the cut"));
+    ETX_CHECK(etx_arena_alloc(
+        &edges.score, arena, n, sizeof *edges.score, "edges above the cut"));
+    const struct etx_outward_edges_args direct = {.n_edges = n,
         .src = graph->src,
         .dst = graph->dst,
         .edge_score = graph->score,
+        .cut = cut,
         .key = edges.key,
         .tail = edges.tail,
         .head = edges.head,
         .score = edges.score,
-        .n = &edges.n};
+        .n = edges.n};
     ETX_CHECK(context->ops->outward_edges(context->stream, &direct));
     *out = edges;
 done:

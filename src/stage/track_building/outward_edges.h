@@ -12,7 +12,8 @@
  * order, turned to run from the smaller key to the larger, ties by row. */
 struct etx_outward_edges {
     float *key; /* [n_nodes] squared distance from the origin, mm^2 */
-    int64_t n;
+    int64_t max_edges;
+    int64_t *n;           /* [1] their number */
     int32_t *tail, *head; /* [n] */
     float *score;         /* [n] */
 };

@@ -21,14 +21,17 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const float *device_position = NULL;
     struct etx_outward_edges edges;
+    int64_t n_edges = 0;
     etx_status status;
 
     ETX_CHECK(etx_stage_to_device(&device_position, context, position,
         3 * graph->n_nodes, "positions of hits"));
     ETX_CHECK(etx_outward_edges_choose(
         &edges, context, graph, device_position, options->cut));
+    ETX_CHECK(etx_memory_to_host(
+        graph->memory, &n_edges, edges.n, 1, sizeof n_edges));
     const struct etx_walkthrough_args args = {.n_nodes = graph->n_nodes,
-        .n_edges = edges.n,
+        .n_edges = n_edges,
         .tail = edges.tail,
         .head = edges.head,
         .score = edges.score,

@@ -60,7 +60,7 @@ static etx_status measure_distances(
         if (!etx_validation_is_mine(validation, i))
             continue;
         ETX_CHECK(etx_stage_embed(
-            &point, trainer->context, trainer->model, event->event));
+            &point, NULL, trainer->context, trainer->model, event->event));
         ETX_CHECK(etx_train_to_host(&point, trainer->context, point,
             event->event->n_hits * n_dim, "points"));
         ETX_CHECK(add_distances(list, &event->truth, n_dim, point));
@@ -103,7 +103,7 @@ static etx_status count_event(struct etx_edge_counts *counts,
     etx_status status;
 
     ETX_CHECK(etx_stage_embed(
-        &point, trainer->context, trainer->model, event->event));
+        &point, NULL, trainer->context, trainer->model, event->event));
     neighbours.point = point;
     ETX_CHECK(etx_stage_neighbours(&graph, trainer->context, &neighbours));
     ETX_CHECK(etx_stage_graph_to_host(&graph));

@@ -1,4 +1,4 @@
-/* op/x86/simd/labels.c -- connected components and mutual best edges.
+/* op/x86/simd/labels.c -- connected components, mutual best and outward edges.
  *
  * Union-find with path halving (Tarjan and van Leeuwen, 1984), where the
  * smaller root becomes the parent. Most edges connect nodes that have the same
@@ -131,4 +131,33 @@ etx_status ETX_ISA_NAME(mutual_best)(
 done:
     etx_arena_reset(stream->arena, mark);
     return status;
+}
+
+/* -------------------------------------------------------- outward_edges -- */
+
+etx_status ETX_ISA_NAME(outward_edges)(
+    struct etx_stream *stream, const struct etx_outward_edges_args *args)
+{
+    const float *key = args->key;
+    int32_t picked[ETX_PICK_BLOCK];
+    int64_t count = 0;
+
+    (void)stream;
+    for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
+        const int64_t n = etx_pick(picked, args->edge_score, args->cut, begin,
+            etx_pick_end(begin, args->n_edges));
+        for (int64_t t = 0; t < n; t++) {
+            const int32_t a = args->src[picked[t]];
+            const int32_t b = args->dst[picked[t]];
+            const int is_outward =
+                key[a] < key[b] || (a < b && key[a] == key[b]);
+
+            args->tail[count] = is_outward ? a : b;
+            args->head[count] = is_outward ? b : a;
+            args->score[count] = args->edge_score[picked[t]];
+            count += a != b;
+        }
+    }
+    *args->n = count;
+    return ETX_OK;
 }
