@@ -15,7 +15,8 @@ __global__ static void hit_features_kernel(
     struct etx_hit_features_args args, struct column_list list)
 {
     for (int64_t i = etx_first_item(); i < args.n_hits; i += etx_item_step()) {
-        const struct etx_hit_point hit = etx_hit_point_at(args.position + 3 * i);
+        const struct etx_hit_point hit =
+            etx_hit_point_at(args.position + 3 * i);
 
         for (int32_t k = 0; k < args.n_columns; k++)
             args.out[i * args.n_columns + k] =

@@ -43,15 +43,16 @@ struct etx_stage_clock etx_stage_begin(
 {
     const struct etx_memory *memory = context->stream->memory;
     struct etx_stage_clock clock = {
-        etx_now(), context->stream->flop, stage, -1};
+        etx_now(), context->stream->flop, stage, -1, ETX_OK};
 
     etx_memory_reset_peak(memory);
     if (memory == NULL)
         return clock;
     if (context->n_marked == ETX_MAX_MARKS / 2)
         etx_stage_settle_timings(context);
-    if (memory->mark(memory, 2 * context->n_marked) != ETX_OK)
-        return clock; /* the stage itself will fail */
+    clock.status = memory->mark(memory, 2 * context->n_marked);
+    if (clock.status != ETX_OK)
+        return clock;
     clock.pair = context->n_marked++;
     context->marked[clock.pair] = -1; /* until it ends */
     return clock;
@@ -63,7 +64,7 @@ etx_status etx_stage_end(struct etx_context *context,
     etx_stage_timing *const timing = &context->timing[clock->stage];
     const struct etx_memory *memory = context->stream->memory;
     const int64_t peak = etx_memory_peak(memory);
-    etx_status status = ETX_OK;
+    etx_status status = clock->status;
 
     if (memory == NULL) {
         timing->seconds += etx_now() - clock->start;

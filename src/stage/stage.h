@@ -15,7 +15,8 @@ struct etx_stage_clock {
     double start;
     double flop;
     int32_t stage;
-    int32_t pair; /* of marks on a device, or -1 */
+    int32_t pair;      /* of marks on a device, or -1 */
+    etx_status status; /* of etx_stage_begin, for etx_stage_end */
 };
 
 /* Start measuring stage ETX_STAGE_ of this context. */

@@ -78,7 +78,8 @@ ETX_HOST_DEVICE float etx_hit_feature(const struct etx_hit_features_args *args,
 {
     double value = 0.0;
 
-    if (column->formula == ETX_HIT_CELL || column->formula == ETX_HIT_LOG_CELL) {
+    if (column->formula == ETX_HIT_CELL ||
+        column->formula == ETX_HIT_LOG_CELL) {
         if (args->cell[column->of] != NULL)
             value = (double)args->cell[column->of][i * args->cell_stride];
         if (column->formula == ETX_HIT_LOG_CELL)

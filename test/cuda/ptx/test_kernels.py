@@ -457,6 +457,52 @@ class Graphs(unittest.TestCase):
                     "32 edges, 2048 random ones of 1024 nodes", self.components(1024, 2048, 8))
 
 
+class EdgeFeatures(unittest.TestCase):
+    FEATURES = (1, 0, 2, 3, 6, 7, 8, 5, 4)  # of the shipped filters
+
+    def run_kernel(self, n, seed):
+        memory = Memory()
+        random = np.random.default_rng(seed)
+        position = random.uniform(-1000, 1000, (n, 3)).astype("f4")
+        src, dst = random.integers(0, n, (2, n)).astype("i4")
+        width = len(self.FEATURES)
+        out = memory.empty(n * width, "f4")
+        args = struct.pack("<qi4xQQQQQQQi4xQQ", n, width, 0, 0, memory.put(position),
+                           memory.put(src), memory.put(dst), 0, 0, 0, 0, out)
+        scale = random.uniform(0.5, 100, 33).astype("f4")
+        feature = np.zeros(33, "i4")
+        feature[:width] = self.FEATURES
+        parameters = args + feature.tobytes() + scale.tobytes() + (1 / scale).tobytes() + struct.pack("<i", 0)
+        count = Launch(kernel("edge_features", "edge_features_kernel"), parameters,
+                       memory, 2).run()
+        found = memory.get(out, n * width, "f4").reshape(n, width) * scale[:width]
+        s, d = position[src].astype(float), position[dst].astype(float)
+        r, q = (np.hypot(p[:, 0], p[:, 1]).astype("f4").astype(float) for p in (s, d))
+        dz, dr = d[:, 2] - s[:, 2], q - r
+        safe = np.where(abs(dr) < 1e-6, np.where(dr < 0, -1e-6, 1e-6), dr)
+        dphi = np.arctan2(s[:, 0] * d[:, 1] - s[:, 1] * d[:, 0],
+                          s[:, 0] * d[:, 0] + s[:, 1] * d[:, 1])
+        near = np.maximum(r, 1e-6), np.maximum(q, 1e-6)
+        expected = np.stack([
+            dphi, dr, dz, np.arcsinh(d[:, 2] / near[1]) - np.arcsinh(s[:, 2] / near[0]),
+            np.arcsinh(s[:, 2] - r * dz / safe), np.arcsinh(dz / safe),
+            np.arcsinh(1000 * dphi / safe), np.arctan2(dz, dr),
+            np.sqrt(((d - s) ** 2).sum(1)),
+        ], 1)
+        np.testing.assert_allclose(found, expected, rtol=3e-6, atol=2e-5)
+        return count / tiles(n, 32)
+
+    def test_values(self):
+        for n in (1, 77, 600):
+            with self.subTest(n=n):
+                self.run_kernel(n, n)
+
+    def test_instructions(self):
+        check_count(self, documented(), "edge_features_kernel",
+                    "32 edges, the nine features of the shipped filters",
+                    self.run_kernel(1024, 12))
+
+
 class Reductions(unittest.TestCase):
     def reduce(self, name, n, width, kind, is_half, seed):
         memory = Memory()
