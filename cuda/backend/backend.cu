@@ -1,7 +1,7 @@
 /* cuda/backend/backend.cu -- open and close a context on a GPU.
  *
  * A context on a device has a context on the CPU for what runs on the host by
- * design: features of hits, Hough votes, numbering of tracks.
+ * design: first pass, Hough votes, numbering of tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"

@@ -19,6 +19,7 @@
 /* Of both arrays of a block: the level 2 cache of an H100 has 50 MB. */
 #define BLOCK_BYTES ((int64_t)32 << 20)
 #define WARPS       (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
+#define HELD_BLOCKS 2 /* on a multiprocessor at the same time */
 /* The widest row of which shared memory has one for each warp, without
  * opt-in. */
 #define MAX_ROW ((48 << 10) / (WARPS * (int32_t)sizeof(float)))
@@ -124,6 +125,125 @@ __global__ static void rows_kernel(struct etx_cuda_end end, const T *y,
                 layer.gain, layer.shift);
         for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP)
             etx_write_end(end, i * width + k, row[k]);
+    }
+}
+
+/* ------------------------------------------------------- rows in registers --
+ */
+
+/* A row of 32 COLUMNS, of which lane l has the columns l, l + 32, ... as above,
+ * in registers, as are bias, gain and shift of all rows of the warp. */
+template <int COLUMNS> struct held {
+    float bias[COLUMNS], gain[COLUMNS], shift[COLUMNS];
+    float row[COLUMNS];
+
+    __device__ held(const struct terms &terms, const struct etx_layer &layer)
+    {
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++) {
+            const int32_t k = etx_lane() + j * ETX_CUDA_WARP;
+
+            bias[j] = terms.bias != NULL ? terms.bias[k] : 0.0f;
+            gain[j] = layer.gain != NULL ? layer.gain[k] : 1.0f;
+            shift[j] = layer.shift != NULL ? layer.shift[k] : 0.0f;
+        }
+    }
+
+    __device__ void normalise(float eps)
+    {
+        const float width = (float)(COLUMNS * ETX_CUDA_WARP);
+        float sum = 0.0f;
+        float squares = 0.0f;
+
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++)
+            sum += row[j];
+        const float mean = etx_warp_sum(sum) / width;
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++) {
+            row[j] -= mean;
+            squares = fmaf(row[j], row[j], squares);
+        }
+        const float variance = etx_warp_sum(squares) / width + eps;
+        const float inverse = variance > 0.0f ? 1.0f / sqrtf(variance) : 0.0f;
+
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++)
+            row[j] = row[j] * inverse * gain[j] + shift[j];
+    }
+
+    template <int ACTIVATION> __device__ void apply()
+    {
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++)
+            row[j] = etx_activate(ACTIVATION, row[j]);
+    }
+
+    __device__ void activate(int32_t activation)
+    {
+        if (activation == ETX_ACTIVATION_RELU)
+            apply<ETX_ACTIVATION_RELU>();
+        else if (activation == ETX_ACTIVATION_SILU)
+            apply<ETX_ACTIVATION_SILU>();
+        else if (activation == ETX_ACTIVATION_TANH)
+            apply<ETX_ACTIVATION_TANH>();
+    }
+};
+
+/* Has held_kernel code for this layer? */
+static int32_t is_held(const struct etx_layer *layer)
+{
+    return (layer->n_out == 128 || layer->n_out == 256 ||
+               layer->n_out == 512) &&
+           (layer->norm == ETX_NORM_NONE || layer->norm == ETX_NORM_LAYER) &&
+           (layer->activation == ETX_ACTIVATION_NONE ||
+               layer->activation == ETX_ACTIVATION_RELU ||
+               layer->activation == ETX_ACTIVATION_SILU ||
+               layer->activation == ETX_ACTIVATION_TANH);
+}
+
+/* What rows_kernel does. */
+template <typename T, int COLUMNS>
+__global__ static void __launch_bounds__(ETX_CUDA_BLOCK, HELD_BLOCKS)
+    held_kernel(struct etx_cuda_end end, const T *y, struct terms terms,
+        struct etx_layer layer, int64_t n_rows)
+{
+    const int32_t width = COLUMNS * ETX_CUDA_WARP;
+    const bool is_plain_half = end.half_out != NULL && end.residual == NULL &&
+                               end.half_residual == NULL;
+    struct held<COLUMNS> held(terms, layer);
+
+    for (int64_t i = etx_first_warp_item(); i < n_rows;
+         i += etx_warp_item_step()) {
+        const int64_t at = i * width + etx_lane();
+
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++)
+            held.row[j] =
+                terms.has_product ? value_of(y[at + j * ETX_CUDA_WARP]) : 0.0f;
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++)
+            held.row[j] += held.bias[j];
+        for (int32_t p = 0; p < terms.added.n; p++) {
+            const struct etx_rows &rows = terms.added.rows[p];
+            const int64_t from = etx_source_row(rows, i) * width + etx_lane();
+
+            ETX_UNROLL
+            for (int j = 0; j < COLUMNS; j++)
+                held.row[j] += etx_source_value(rows, from + j * ETX_CUDA_WARP);
+        }
+        ETX_KEEP_LOOP
+        for (int32_t turn = 0; turn < 2; turn++)
+            if (turn != (layer.norm_last != 0))
+                held.activate(layer.activation);
+            else if (layer.norm == ETX_NORM_LAYER)
+                held.normalise(layer.eps);
+        ETX_UNROLL
+        for (int j = 0; j < COLUMNS; j++)
+            if (is_plain_half)
+                end.half_out[at + j * ETX_CUDA_WARP] = etx_half(held.row[j]);
+            else
+                etx_write_end(end, at + j * ETX_CUDA_WARP, held.row[j]);
     }
 }
 
@@ -284,6 +404,18 @@ static etx_status finish(struct etx_stream *stream,
     const int32_t width = layer->n_out;
     struct terms terms = terms_of(args, l, first);
     int32_t activation = layer->activation;
+
+    if (is_held(layer)) {
+        const int64_t wanted = (n_rows + WARPS - 1) / WARPS;
+        const int64_t max =
+            (int64_t)etx_cuda_of(stream)->n_multiprocessors * HELD_BLOCKS;
+
+        return etx_launch_blocks(stream, wanted < max ? wanted : max, 0,
+            width == 128   ? held_kernel<T, 4>
+            : width == 256 ? held_kernel<T, 8>
+                           : held_kernel<T, 16>,
+            *end, y, terms, *layer, n_rows);
+    }
 
     if (!has_operators(layer) &&
         (layer->norm != ETX_NORM_NONE ||

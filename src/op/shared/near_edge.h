@@ -3,7 +3,8 @@
  * Within the tolerance of op/graph.h of op/shared/edge_features.h, which is in
  * float64, for devices that have few units of it. No intermediate overflows,
  * and differences of products are rounded as one (Jeannerod, Louvet, Muller,
- * Math. Comp. 82 (2013)), so that small angles keep their digits. The radii are rounded as there.
+ * Math. Comp. 82 (2013)), so that small angles keep their digits. The radii are
+ * rounded as there.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_SHARED_NEAR_EDGE_H
@@ -21,8 +22,7 @@ struct etx_near_edge {
 };
 
 /* a b - c d. */
-ETX_HOST_DEVICE float etx_product_difference(
-    float a, float b, float c, float d)
+ETX_HOST_DEVICE float etx_product_difference(float a, float b, float c, float d)
 {
     const float w = c * d;
 
@@ -111,8 +111,7 @@ ETX_HOST_DEVICE float etx_near_edge_feature(const struct etx_near_edge *edge,
     case ETX_EDGE_THETA:
         return atan2f(edge->dz, edge->dr);
     case ETX_EDGE_ASINH_Z0:
-        return asinhf(
-            fmaf(-edge->r_src * edge->dz, edge->inverse_dr, s[2]));
+        return asinhf(fmaf(-edge->r_src * edge->dz, edge->inverse_dr, s[2]));
     case ETX_EDGE_ASINH_DZDR:
         return asinhf(edge->dz * edge->inverse_dr);
     case ETX_EDGE_ASINH_DPHIDR:

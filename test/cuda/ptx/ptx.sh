@@ -25,7 +25,7 @@ compile()
     "$nvcc" "-$1" "-arch=$2" -lineinfo -std=c++17 -O3 -fmad=false -I. -Iinclude \
         -Isrc "cuda/op/$name.cu" -o "$3"
 }
-for name in connected_components mlp mlp_fused radius_graph segment_reduce; do
+for name in connected_components edge_features mlp mlp_fused radius_graph segment_reduce; do
     compile ptx sm_90 "$out/$name.ptx"
     [ -n "$disassemble" ] || continue
     for arch in sm_90 sm_80; do

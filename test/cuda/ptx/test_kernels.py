@@ -287,8 +287,11 @@ class WideLayers(unittest.TestCase):
         parameters = end + struct.pack("<Q", memory.put(y)) + terms
         if norm:
             parameters += layer + struct.pack("<q", n)
-            count = Launch(kernel("mlp", "rows_kernel" + of_type), parameters, memory, 2,
-                           256, 8 * width * 4).run()
+            name = "rows_kernel" + of_type
+            if width in (128, 256, 512):
+                name = "held_kernelI%sLi%dE" % (of_type[1], width // 32)
+            count = Launch(kernel("mlp", name), parameters, memory, 2, 256,
+                           8 * width * 4).run()
         else:
             parameters += struct.pack("<i4xqi", activation, n, width)
             count = Launch(kernel("mlp", "elements_kernel" + of_type), parameters, memory,
@@ -306,15 +309,17 @@ class WideLayers(unittest.TestCase):
     def test_random_shapes(self):
         random = np.random.default_rng(12)
         for seed in range(6):
-            shape = (int(random.integers(1, 40)), int(random.integers(1, 600)),
+            width = (int(random.integers(1, 600)), 128, 256, 512)[seed % 4]
+            shape = (int(random.integers(1, 40)), width,
                      seed % 2, int(random.integers(2)), seed % 4, seed % 3 == 0, seed % 3)
             with self.subTest(shape=shape):
                 self.finish(*shape, seed)
 
     def test_instructions(self):
         wanted = documented()
-        check_count(self, wanted, "rows_kernel", "row of 512 float16, bias, layer norm, ReLU",
-                    self.finish(32, 512, 1, 0, RELU, True, 0, 13))
+        few, many = (self.finish(n, 512, 1, 0, RELU, True, 0, 13) * n for n in (32, 64))
+        check_count(self, wanted, "held_kernel", "row of 512 float16, bias, layer norm, ReLU",
+                    (many - few) / 32)
         check_count(self, wanted, "elements_kernel",
                     "32 rows of one float16, bias, to float32",
                     self.finish(512, 1, 0, 0, NONE, True, 0, 14, False) * 32)
