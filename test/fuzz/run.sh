@@ -1,6 +1,8 @@
 #!/bin/sh
 # Build the fuzz targets with clang's libFuzzer and run each for a while.
 #   test/fuzz/run.sh [TARGET ...]     SECONDS_EACH (60), BUILD (build)
+# KEEP=1: then store what reaches all that was reached in test/fuzz/corpus, from
+# which the next run starts.
 set -eu
 build=${BUILD:-build}/fuzz
 seconds=${SECONDS_EACH:-60}
@@ -60,6 +62,19 @@ one()
         -rss_limit_mb=4096 -malloc_limit_mb=8192 -print_final_stats=1 \
         -dict=test/fuzz/tokens.dict -artifact_prefix="$build/$1-" \
         "$build/corpus-$1" "$build/seeds/$1" >"$build/$1.log" 2>&1
+    [ -z "${KEEP:-}" ] || keep "$1"
+}
+
+# keep TARGET: the same bytes for the same inputs.
+keep()
+{
+    rm -rf "$build/kept-$1"
+    mkdir "$build/kept-$1"
+    "$build/$1" -merge=1 "$build/kept-$1" "$build/corpus-$1" \
+        "$build/seeds/$1" >"$build/kept-$1.log" 2>&1
+    (cd "$build/kept-$1" && LC_ALL=C ls) | tar -C "$build/kept-$1" --mtime=@0 \
+        --owner=0 --group=0 --numeric-owner --mode=644 -T - -cf - |
+        gzip -9n >"test/fuzz/corpus/$1.tar.gz"
 }
 
 # As many together as there are processors.

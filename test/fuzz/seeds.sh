@@ -1,8 +1,15 @@
 #!/bin/sh
-# Write the first inputs of every fuzz target to folders below $1.
+# Write the first inputs of every fuzz target to folders below $1: the
+# inputs of corpus/, which earlier runs have found, and some by hand.
 set -eu
+corpus=$(cd "$(dirname "$0")/corpus" && pwd)
 cd "$1"
 mkdir -p csv detector gzip safetensors training
+for archive in "$corpus"/*.tar.gz; do
+    target=$(basename "$archive" .tar.gz)
+    mkdir -p "$target"
+    tar -xzf "$archive" -C "$target"
+done
 
 hits='hit_id,x,y,z,volume_id,layer_id,module_id'
 printf 'h%s\n1,-64.4,-7.16,-1502.5,7,2,1\n2,1e-45,-0.0,.5,7,2,1\n' \

@@ -25,6 +25,8 @@ from pathlib import Path
 # The suites that test a source, the one that kills most first.
 IO_MODEL = ["io_model", "io_config", "io_safetensors", "io_model_host", "options"]
 LABELS = ["track_building", "checkop_labels"]
+COMPLETION = ["completion", "track_building"]
+FIRST_PASS = ["first_pass", "first_pass_overlaps"]
 SUITES = {
     "src/base/json.c": ["json", "io_config", "train_config"],
     "src/base/json_parse.c": ["json", "io_safetensors"],
@@ -46,6 +48,12 @@ SUITES = {
     "src/io/safetensors_write.c": IO_MODEL,
     "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],
     "src/io/table_tensors.c": ["io_tables"] + IO_MODEL,
+    "src/train/checkpoint.c": ["train_steps", "train_stability"],
+    "src/train/config.c": ["train_config"],
+    "src/train/config_check.c": ["train_config"],
+    "src/train/config_sections.c": ["train_config"],
+    "src/train/graphs/graph_file.c": ["train_cache"],
+    "src/data/event_truth.c": ["event", "io_event", "eval_matching"],
     "src/data/learned_table.c": ["io_tables", "completion", "first_pass"] + IO_MODEL,
     "src/op/ref/best_first.c": ["best_first", "checkop_chains"],
     "src/op/ref/mutual_best.c": ["mutual_best"] + LABELS,
@@ -54,12 +62,24 @@ SUITES = {
     "src/op/ref/longest_paths.c": ["walkthrough", "checkop_walkthrough"],
     "src/stage/track_building/best_first.c": ["best_first"] + LABELS,
     "src/stage/track_building/completion.c": ["completion"] + LABELS,
+    "src/stage/track_building/completion_helix.c": COMPLETION,
+    "src/stage/track_building/completion_search.c": COMPLETION,
+    "src/stage/track_building/completion_table.c": COMPLETION,
     "src/stage/track_building/components.c": LABELS,
     "src/stage/track_building/mutual_best.c": ["mutual_best"] + LABELS,
     "src/stage/track_building/outward_edges.c": ["best_first", "mutual_best"]
     + LABELS,
     "src/stage/track_building/track_building.c": LABELS + ["best_first"],
+    "src/stage/track_building/track_helix.c": COMPLETION,
     "src/stage/track_building/walkthrough.c": ["walkthrough"] + LABELS,
+    "src/stage/first_pass/crossing.c": FIRST_PASS,
+    "src/stage/first_pass/extend.c": FIRST_PASS,
+    "src/stage/first_pass/fill.c": FIRST_PASS + ["completion"],
+    "src/stage/first_pass/first_pass.c": FIRST_PASS,
+    "src/stage/first_pass/first_pass_table.c": FIRST_PASS + ["io_tables"],
+    "src/stage/first_pass/free_seed.c": FIRST_PASS + ["completion"],
+    "src/stage/first_pass/grid.c": FIRST_PASS,
+    "src/stage/first_pass/seed.c": FIRST_PASS,
 }
 
 # (pattern, replacements); the pattern is searched in code without comments,

@@ -133,7 +133,7 @@ static int32_t assert_single(const struct world *world,
     return n;
 }
 
-/* Both versions have the same bits, and those of one helix at a time. */
+/* Both versions have the same bits, as one helix at a time has. */
 ETX_TEST(test_first_pass_pairs_agree)
 {
     scoped struct world *world = etx_test_alloc(1, sizeof *world);
