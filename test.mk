@@ -173,7 +173,8 @@ check-mutations: $(SHIM_CHECKED)
 COUNT_FAILURES := awk -F': ' '/ failures/ { n += $$2 } \
     END { print n " failures were tried" }'
 check-oom: $(FAULTS)
-	@ETX_FAULTS=all CK_RUN_SUITE=faults_memory $(FAULTS) >$(FAULTS).log || \
+	@ETX_FAULTS=all CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=faults_memory \
+	    $(FAULTS) >$(FAULTS).log || \
 	    { cat $(FAULTS).log; exit 1; }
 	@$(COUNT_FAILURES) $(FAULTS).log
 check-io: $(FAULTS)

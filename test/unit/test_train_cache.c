@@ -58,9 +58,11 @@ ETX_TEST(
     etx_test_remove(folder);
 }
 
-/* A damaged file is an error of the step that needs it, and names it. */
-ETX_TEST(test_train_cache_damaged)
+/* A damaged file is an error of the step that needs it, and names it: a text,
+ * and a header that is none. */
+ETX_TEST(test_train_cache_damaged, .rows = 2)
 {
+    static const char damaged[2][10] = {"no graph .", "\2\0\0\0\0\0\0\0{]"};
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
     char folder[256];
@@ -71,7 +73,7 @@ ETX_TEST(test_train_cache_damaged)
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
     (void)train_bench_validate(bench.trainer);
     ck_assert_int_eq(count_files(folder, path, sizeof path), 1);
-    train_bench_write(path, "no graph", 8);
+    train_bench_write(path, damaged[_i], sizeof damaged[_i]);
     train_bench_steps(bench.trainer, 1);
     status = etx_trainer_validate(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_FORMAT, path);

@@ -156,6 +156,9 @@ static const struct {
     {MODEL("gnn", "interaction_network", "", "r",
          "'edge_features': [{'name': 'own_3', 'scale': 1.0}],") "}",
         ETX_ERR_FORMAT, "own_3"},
+    {MODEL("gnn", "interaction_network", "", "r",
+         "'edge_features': [{'name': 'own_0', 'scale': 1.0}],") "}",
+        ETX_ERR_FORMAT, "own_0"},
     /* Without a device there are no products of float16. */
     {FILTER("edge_filter", "", "'arithmetic': {'products': 'fp16'}"),
         ETX_ERR_UNSUPPORTED, "arithmetic.products"},
@@ -280,6 +283,46 @@ ETX_TEST(test_train_config_defaults)
     ck_assert_float_eq(config.truth.first_weight, 1.0f);
     ck_assert_int_eq(config.validation.patience, 0);
     ck_assert_float_eq(config.stability.spike_factor, 0.0f);
+    etx_train_config_clear(&config);
+}
+
+ETX_TEST(test_train_config_default_numbers)
+{
+    struct etx_train_config config;
+
+    ck_assert_ok(
+        etx_train_config_read(&config, etx_test_json("{'stage': 'filter'}")));
+    ck_assert_int_eq(config.schedule.n_steps, 1000);
+    ck_assert_int_eq(config.schedule.n_warmup_steps, 100);
+    ck_assert_float_eq(config.schedule.learning_rate, 0.002f);
+    ck_assert_float_eq(config.schedule.min_learning_rate, 1e-5f);
+    ck_assert_int_eq(config.schedule.decay_every, 1000);
+    ck_assert_int_eq(config.sampling.n_hits, 7000);
+    ck_assert_int_eq(config.sampling.n_edges, 30000);
+    ck_assert_int_eq(config.sampling.n_queries, 1000);
+    ck_assert_int_eq(config.sampling.n_neighbours, 40);
+    ck_assert_int_eq(config.sampling.n_other, 40);
+    ck_assert_int_eq(config.sampling.n_random, 10000);
+    ck_assert_int_eq(config.sampling.cache_mib, 4096);
+    ck_assert_int_eq(config.stability.spike_window, 50);
+    ck_assert_int_eq(config.stability.snapshot_every, 200);
+    ck_assert_int_eq(config.stability.max_rollbacks, 10);
+    ck_assert_int_eq(config.loss_scaling.double_every, 2000);
+    etx_train_config_clear(&config);
+}
+
+/* What an embedding can be chosen by. */
+ETX_TEST(test_train_config_criteria_of_embedding, .rows = 2)
+{
+    static const char *const names[] = {"efficiency", "purity"};
+    struct etx_train_config config;
+    char text[100];
+
+    (void)snprintf(text, sizeof text,
+        "{'stage': 'embedding', 'validation': {'criterion': '%s'}}", names[_i]);
+    ck_assert_ok(etx_train_config_read(&config, etx_test_json(text)));
+    ck_assert_int_eq(config.validation.criterion,
+        _i == 0 ? ETX_CRITERION_EFFICIENCY : ETX_CRITERION_PURITY);
     etx_train_config_clear(&config);
 }
 
