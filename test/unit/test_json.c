@@ -103,6 +103,7 @@ static const struct {
     {"\"a\\", "unknown escape"},
     {"\"\\x\"", "unknown escape"},
     {"\"\\u12\"", "no character"},
+    {"\"\\u12g4\"", "no character"},
     {"\"\\u0000\"", "no character"},
     {"\"\\ud800\"", "no character"},
     {"\"\\ud800\\u0041\"", "no character"},
