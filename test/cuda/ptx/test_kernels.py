@@ -14,6 +14,7 @@ import unittest
 
 import numpy as np
 
+import event
 import interpreter
 import sass
 from interpreter import Fault, Kernel, Memory
@@ -552,6 +553,12 @@ class Reductions(unittest.TestCase):
         check_count(self, documented(), "sum_vectors_kernel",
                     "warp of 8 segments of 4 values on average, 32 float16 wide",
                     count / 128)
+
+
+class WholeEvent(unittest.TestCase):
+    def test_table(self):
+        with open("docs/cuda.md", encoding="utf-8") as page:
+            self.assertIn(event.table(), page.read())
 
 
 if __name__ == "__main__":
