@@ -16,7 +16,8 @@ entry of TABLES, and the head of the table and a stamp without hashes in the pag
 Stale is a table whose stamp differs from the files as they are. Code is the folders
 and files that a table depends on, in C without comments and spaces; another change
 counts also where it keeps all results. Operators are left out: tests hold each to
-its reference. DIR has the sets of docs/simulation.md by name; events that are
+its reference. A model with names of stages counts by the options and the tensors of
+these stages alone: what trainings start from. DIR has the sets of docs/simulation.md by name; events that are
 missing there are not compared.
 
 SPDX-License-Identifier: Apache-2.0
@@ -26,11 +27,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +57,9 @@ TRAINING = (
 FITTED = (*PIPELINE, "src/stage/track_fitting")
 DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
+ALL = (*BOTH, "examples/models/positions.safetensors")
+SHIPPED = " ".join(f"--model {path}" for path in ALL)
+CANDIDATES = (f"{DEFAULT} embedding filter",)
 KINDS = ("models", "events", "code")
 
 
@@ -64,8 +69,8 @@ class Table:
 
     page: str
     command: str
-    models: tuple[str, ...] = BOTH
-    events: tuple[str, ...] = ()  # folders of EVENTS, or files of the sources
+    models: tuple[str, ...] = BOTH  # files, with stages or whole
+    events: tuple[str, ...] = ()  # of EVENTS or of the sources; * and ? as in sh
     code: tuple[str, ...] = PIPELINE
 
 
@@ -88,16 +93,16 @@ CONSTRUCTION = "docs/graph_construction.md"
 FITTING = "docs/fitting.md"
 ROBUSTNESS = "docs/robustness.md"
 STUDIES = "test/bench/tables/README.md"
+HASHED = "test/bench/tables/hashed_pairs"
+TEN = "train-medium/event00000000?-*"
 
 
 def training(name: str, arguments: str = "", sets: str = "medium") -> Table:
     """Small trainings: a module of test/bench/tables, on train-* and valid-*."""
-    data, validation = f"train-{sets}", f"valid-{sets}"
-    folders = f"--data $EVENTS/{data} --validation $EVENTS/{validation}"
+    folders = f"--data $EVENTS/train-{sets} --validation $EVENTS/valid-{sets}"
+    events = (TEN if sets == "medium" else f"train-{sets}", f"valid-{sets}")
     code = (*TRAINING, "test/bench/tables/training.py")
-    return study(
-        STUDIES, name, f"{folders} {arguments}", (data, validation), code, (DEFAULT,)
-    )
+    return study(STUDIES, name, f"{folders} {arguments}", events, code, CANDIDATES)
 
 
 def construction(events: str, count: int, more: str = "") -> Table:
@@ -142,15 +147,29 @@ TABLES: dict[str, Table] = {
     "robustness": study(
         ROBUSTNESS,
         "robustness",
-        "--events $EVENTS/valid-medium --count 10 --simulate $EVENTS/robust-medium",
+        f"{SHIPPED} --events $EVENTS/valid-medium --count 10 "
+        "--simulate $EVENTS/robust-medium",
         ["valid-medium"],
+        models=ALL,
     ),
     "robustness-full": study(
         ROBUSTNESS,
         "robustness",
-        "--events $EVENTS/valid-full --count 2 --simulate $EVENTS/robust-full "
-        "--set full --seed 7000",
+        f"{SHIPPED} --events $EVENTS/valid-full --count 2 "
+        "--simulate $EVENTS/robust-full --set full --seed 7000",
         ["valid-full"],
+        models=ALL,
+    ),
+    "cells": Table(
+        ROBUSTNESS,
+        "; echo; ".join(
+            f"python3 -m tables.robustness {SHIPPED} --only 'without cells' "
+            f"--events $EVENTS/{name} --count {count}"
+            for name, count in (("test-medium", 20), ("test-full", 2))
+        ),
+        ALL,
+        ("test-medium", "test-full"),
+        (*PIPELINE, "test/bench/tables/robustness.py"),
     ),
     "sectors": Table(
         "docs/graph_parallel.md",
@@ -162,9 +181,33 @@ TABLES: dict[str, Table] = {
         (*PIPELINE, "test/bench/sectors.c"),
     ),
     "labels": study(STUDIES, "labels", "--events $EVENTS/test-full", ["test-full"]),
-    "noise": study(STUDIES, "noise", "--events $EVENTS/test-medium", ["test-medium"]),
+    "noise": study(
+        STUDIES,
+        "noise",
+        "--events $EVENTS/test-medium",
+        ["test-medium"],
+        models=(DEFAULT,),
+    ),
     "noise-full": study(
-        STUDIES, "noise", "--events $EVENTS/test-full --count 2", ["test-full"]
+        STUDIES,
+        "noise",
+        "--events $EVENTS/test-full --count 2",
+        ["test-full"],
+        models=(DEFAULT,),
+    ),
+    "padding": study(
+        STUDIES,
+        "padding",
+        "--events $EVENTS/train-medium",
+        [TEN],
+        models=(DEFAULT,),
+    ),
+    "messages": Table(
+        STUDIES,
+        "make -s build/test/messages; python3 -m tables.messages",
+        (),
+        (),
+        ("src/op/x86/simd/segment_reduce.c", "test/bench/messages.c", "test/bench/tables/messages.py"),
     ),
     "construction": construction("valid-medium", 4),
     "construction-full": construction(
@@ -172,6 +215,31 @@ TABLES: dict[str, Table] = {
         1,
         "--only radius --only modules --only 'modules, margin 30' "
         "--only 'modules, triplets, margin 30'",
+    ),
+    "neighbours": Table(
+        CONSTRUCTION,
+        f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
+        + "; echo; ".join(
+            "python3 -m tables.neighbours --hashed build/hashed.so "
+            f"--events $EVENTS/{name} --count {count}"
+            for name, count in (("valid-medium", 4), ("valid-full", 1))
+        ),
+        (f"{DEFAULT} embedding",),
+        ("valid-medium", "valid-full"),
+        (
+            "src/stage/graph_construction",
+            "src/stage/node_features.c",
+            f"{HASHED}.c",
+            "test/bench/tables/neighbours.py",
+        ),
+    ),
+    "resolution": study(
+        FITTING,
+        "resolution",
+        "--events $EVENTS/test-medium --count 20",
+        ["test-medium"],
+        ("src/stage/track_fitting",),
+        (),
     ),
     "union": study(
         FITTING, "union", "--events $EVENTS/valid-full", ["valid-full"], FITTED
@@ -194,40 +262,42 @@ TABLES: dict[str, Table] = {
         STUDIES,
         "retrained",
         "--data $EVENTS/train-medium --events $EVENTS/test-medium",
-        ["train-medium", "test-medium"],
+        [TEN, "test-medium"],
         (*TRAINING, "bindings/python/exatrkx/shrink.py"),
         (DEFAULT,),
     ),
     "costs": Table(
         "test/bench/scaling/README.md",
-        "python3 -m scaling costs --out build/costs --data $EVENTS/train-medium "
+        "python3 -m scaling costs --out build/costs "
+        '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 9) '
         "--validation $EVENTS/valid-medium --graphs-of-training 2400",
-        (DEFAULT,),
-        ("train-medium", "valid-medium"),
+        CANDIDATES,
+        (TEN, "valid-medium"),
         (*TRAINING, "src/train/ranks", "src/dist", "test/bench/scaling/costs.py"),
     ),
     "switches": Table(
         "test/bench/README.md",
         "python3 test/bench/training.py ranks build/switches --steps 12",
-        (DEFAULT,),
+        CANDIDATES,
         ("examples/data",),
         (*TRAINING, "src/train/ranks", "src/dist", "test/bench/training.py"),
     ),
 }
 
 
-def table_files(root: Path, names: Iterable[str], events: Path | None) -> list[Path]:
-    """The files of files and folders, of the sources or of the events."""
-    found: list[Path] = []
-    for name in names:
-        path = root / name
-        if not path.exists() and events is not None:
-            path = events / name
-        if not path.exists():
-            raise FileNotFoundError(path)
-        inside = sorted(p for p in path.rglob("*") if p.is_file())
-        found += [path] if path.is_file() else inside
-    return [path for path in found if path.suffix not in (".pyc", ".md")]
+def files_of(root: Path, name: str, events: Path | None) -> list[Path]:
+    """The files of files or folders, of the sources or of the events."""
+    found = list(root.glob(name)) or (list(events.glob(name)) if events else [])
+    if not found:
+        raise FileNotFoundError((events or root) / name)
+    inside = [file for path in found for file in path.rglob("*")]
+    return [
+        path
+        for path in sorted(found + inside)
+        if path.is_file()
+        and path.suffix not in (".pyc", ".md")
+        and not path.name.startswith(".")
+    ]
 
 
 def content_of(path: Path) -> bytes:
@@ -238,13 +308,35 @@ def content_of(path: Path) -> bytes:
     return content
 
 
-def hash_of(files: Iterable[Path]) -> str:
-    """The first digits of a hash of names and contents."""
-    digest = hashlib.sha256()
-    for path in files:
-        content = hashlib.sha256(content_of(path)).hexdigest()
-        digest.update(f"{path.name} {content}\n".encode())
-    return digest.hexdigest()[:8]
+def stages_of(path: Path, stages: Sequence[str]) -> bytes:
+    """Of a model in safetensors the options and tensors of these stages."""
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    options = json.loads(header.pop("__metadata__")["etx.config"])
+    found = [json.dumps([options[stage] for stage in stages], sort_keys=True).encode()]
+    for name in sorted(header):
+        if name.split(".")[0] in stages:
+            first, last = header[name].pop("data_offsets")
+            found.append(json.dumps([name, header[name]], sort_keys=True).encode())
+            found.append(content[start + first : start + last])
+    return b"".join(found)
+
+
+def contents(
+    root: Path, names: Iterable[str], events: Path | None
+) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of all that a table depends on."""
+    for name in names:
+        path, *stages = name.split()
+        for file in files_of(root, path, events):
+            yield file.name, stages_of(file, stages) if stages else content_of(file)
+
+
+def hash_of(found: Iterable[tuple[str, bytes]]) -> str | None:
+    """The first digits of a hash of names and contents; None of nothing."""
+    lines = [f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in found]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:8] if lines else None
 
 
 def stamp_of(table: Table, root: Path, events: Path | None) -> dict[str, str]:
@@ -253,13 +345,14 @@ def stamp_of(table: Table, root: Path, events: Path | None) -> dict[str, str]:
     for kind in KINDS:
         names = getattr(table, kind)
         try:
-            files = table_files(root, names, events if kind == "events" else None)
+            found = contents(root, names, events if kind == "events" else None)
+            value = hash_of(found)
         except FileNotFoundError:
             if kind != "events":
                 raise
             continue
-        if files:
-            stamp[kind] = hash_of(files)
+        if value is not None:
+            stamp[kind] = value
     return stamp
 
 

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import subprocess
 
+import numpy as np
 from support import ROOT, FolderCase
+
+from exatrkx import safetensors_file
 
 import results
 
@@ -91,6 +95,26 @@ class Results(FolderCase):
             )
         self.assertEqual(n_stale, 1)
         self.assertIn("page.md: toy: events\n", out.getvalue())
+
+    def test_stages_of_a_model(self) -> None:
+        """Options and tensors of other stages may change."""
+        model = self.folder / "model.safetensors"
+
+        def hash_of(value: float, **options: int) -> str | None:
+            config = {stage: {"n": options.get(stage, 0)} for stage in ("a", "b")}
+            tensors = {
+                "a.weight": np.full((2, 3), value, np.float32),
+                "b.weight": np.full(2, options.get("tensor", 0), np.float32),
+            }
+            metadata = {"etx.config": json.dumps(config)}
+            safetensors_file.write(str(model), tensors, metadata)
+            names = ("model.safetensors a",)
+            return results.hash_of(results.contents(self.folder, names, None))
+
+        first = hash_of(1.0)
+        self.assertEqual(hash_of(1.0, b=1, tensor=1), first)
+        self.assertNotEqual(hash_of(2.0), first)
+        self.assertNotEqual(hash_of(1.0, a=1), first)
 
     def test_events_that_are_missing(self) -> None:
         """Nothing is made without them; a stamp is compared without them."""

@@ -7,9 +7,10 @@
 
 On the points that the embedding of a model gives, with the radius that it uses
 in each event: locality-sensitive hashing (hashed_pairs.c) and the inverted file
-of FAISS, where it is installed. A true edge joins two hits of a particle above
-0.5 GeV after each other (construction.py). Processor seconds are of the
-fastest of a few searches on one thread, each next to an exact one.
+of FAISS, where it is installed. Recall is the share of the pairs of the exact
+search. A true edge joins two hits of a particle after each other (construction.py).
+Processor milliseconds are of the fastest of a few searches on one thread, each next
+to an exact one.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -18,7 +19,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,15 +28,14 @@ import numpy as np
 
 import exatrkx
 
-from .construction import codes, true_edges
+from .construction import MIN_PT, codes, true_edges
 from .events import event_options, read_events
 from .markdown import table
 
 REPEATS = 3
-MIN_PT = 0.5  # GeV
 CELL = 2.0  # width of a cell of one of four lines
 TABLES = (1, 2, 4)
-CLUSTERS = 1024
+PER_CLUSTER = 100  # points of the inverted file
 PROBES = (1, 4, 16)
 
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -77,7 +76,8 @@ def inverted_file(n_probes: int) -> Search:
     def call(points: np.ndarray, radius: float) -> Pairs:
         faiss.omp_set_num_threads(1)
         n_dim = points.shape[1]
-        index = faiss.IndexIVFFlat(faiss.IndexFlatL2(n_dim), n_dim, CLUSTERS)
+        n_clusters = max(len(points) // PER_CLUSTER, n_probes)
+        index = faiss.IndexIVFFlat(faiss.IndexFlatL2(n_dim), n_dim, n_clusters)
         index.cp.niter = 4
         index.train(points)
         index.add(points)
@@ -100,7 +100,7 @@ def searches(path: Path | None) -> Iterator[tuple[str, Search]]:
                 yield name, hashed(library, n_tables, n_lines)
     if importlib.util.find_spec("faiss") is not None:
         for n_probes in PROBES:
-            name = f"inverted file, {n_probes} of {CLUSTERS} clusters"
+            name = f"inverted file, nearest {n_probes}"
             yield name, inverted_file(n_probes)
 
 
@@ -116,17 +116,16 @@ class Problem:
         apart = self.points[graph.src] - self.points[graph.dst]
         self.radius = float(np.linalg.norm(apart, axis=1).max())
         self.pairs = self.code(self.exact(self.points, self.radius))
-        true = np.sort(true_edges(event, MIN_PT))
-        self.true = true[self.is_found(true, self.pairs)]
+        self.true = [np.sort(true_edges(event, min_pt)) for min_pt in MIN_PT]
 
     @staticmethod
-    def is_found(true: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Which of the sorted codes are among those found, far more."""
+    def share_found(true: np.ndarray, found: np.ndarray) -> float:
+        """The share of the sorted codes that is among those found, far more."""
         at = np.searchsorted(true, found)
         is_true = true[np.minimum(at, len(true) - 1)] == found
         out = np.zeros(len(true), bool)
         out[at[is_true]] = True
-        return out
+        return float(out.mean())
 
     def code(self, pairs: Pairs) -> np.ndarray:
         return codes(*pairs, len(self.points))
@@ -140,21 +139,27 @@ class Problem:
         pairs = search(self.points, self.radius)
         return time.process_time() - start, pairs
 
-    def compare(self, search: Search) -> tuple[float, float, float, float]:
-        """Shares of the pairs and of the true edges; seconds of it and exact."""
+    def compare(self, search: Search) -> list[float]:
+        """Shares of the pairs and of the true edges; pairs per hit; seconds of it
+        and exact."""
         times = np.empty((REPEATS, 2))
         for row in times:
             row[0], pairs = self.seconds(search)
             row[1], _ = self.seconds(self.exact)
         found = self.code(pairs)
-        true = float(self.is_found(self.true, found).mean())
-        return len(found) / len(self.pairs), true, *times.min(0)
+        shares = [self.share_found(true, found) for true in self.true]
+        recall = len(found) / len(self.pairs)
+        return [recall, *shares, len(found) / len(self.points), *times.min(0)]
 
 
 def row(name: str, problems: Sequence[Problem], search: Search) -> list[str]:
     """Means over events; the time as a multiple of the exact one."""
-    found, true, own, exact = np.mean([p.compare(search) for p in problems], axis=0)
-    return [name, f"{found:.3f}", f"{true:.3f}", f"{own:.2f}", f"{own / exact:.2f}"]
+    recall, *shares, per_hit, own, exact = np.mean(
+        [problem.compare(search) for problem in problems], axis=0
+    )
+    true = [f"{share:.4f}" for share in shares]
+    times = [f"{1000 * own:.0f}", f"{own / exact:.2f}"]
+    return [name, f"{recall:.3f}", *true, f"{per_hit:.1f}", *times]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,13 +171,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = exatrkx.Model.load(options.model)
     events = read_events(options.events, options.count)
     problems = [Problem(model, event, context) for event in events]
-    per_hit = statistics.mean(len(p.pairs) / len(p.points) for p in problems)
-    print(f"{per_hit:.1f} pairs per hit", file=sys.stderr)
     rows = [row("exact", problems, problems[0].exact)]
     for name, search in searches(options.hashed):
         rows.append(row(name, problems, search))
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
-    head = ["search", "pairs", "true edges", "CPU s", "relative to exact"]
+    head = [f"true edges, pT > {pt} GeV" for pt in MIN_PT]
+    head = ["search", "recall", *head, "edges per hit", "CPU ms", "times exact"]
     print(table(head, rows), end="")
     return 0
 

@@ -28,6 +28,7 @@ from exatrkx import simulate
 from .events import event_options, read_events
 from .losses import MODELS, NAMES
 from .markdown import table
+from .physics import interval
 
 MIN_PT = (0.5, 0.1)  # GeV
 
@@ -144,7 +145,7 @@ def measure(
 
 def cells_of(rates: Sequence[exatrkx.Evaluation]) -> list[str]:
     """Efficiencies, purity, fakes and score of one line."""
-    cells = [f"{rate.technical_efficiency.value:.4f}" for rate in rates]
+    cells = [interval(rate.technical_efficiency, 4) for rate in rates]
     cells.append(f"{rates[0].purity.value:.3f}")
     cells.append(f"{rates[0].fake_rate.value:.4f}")
     cells.append(f"{rates[0].trackml_score:.3f}")
