@@ -37,18 +37,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CLASSIFIED = (
+NETWORKS = (
     "src/arch",
     "src/data",
     "src/eval",
     "src/stage/edge_classification",
-    "src/stage/graph_construction",
     "src/stage/node_features.c",
-    "src/stage/track_building",
 )
-PIPELINE = (*CLASSIFIED, "src/stage/first_pass", "src/stage/pipeline.c")
-TRAINING = (
-    *CLASSIFIED,
+PIPELINE = (
+    *NETWORKS,
+    *("src/stage/graph_construction", "src/stage/track_building"),
+    *("src/stage/first_pass", "src/stage/pipeline.c"),
+)
+RADIUS = ("bounded_radius", "build", "embedding", "neighbours", "triplets")
+TRAINING = (  # without module maps and completion
+    *NETWORKS,
+    *(f"src/stage/graph_construction/{name}.c" for name in RADIUS),
+    *("src/stage/track_building/[!c]*", "src/stage/track_building/components.c"),
     *(f"src/train/{name}" for name in ("graphs", "objective", "sampling", "state")),
     "src/train/validation",
     *(f"src/train/{name}.c" for name in ("draw_batch", "schedule", "training_step")),
@@ -263,7 +268,7 @@ TABLES: dict[str, Table] = {
         "retrained",
         "--data $EVENTS/train-medium --events $EVENTS/test-medium",
         [TEN, "test-medium"],
-        (*TRAINING, "bindings/python/exatrkx/shrink.py"),
+        (*PIPELINE, *TRAINING, "bindings/python/exatrkx/shrink.py"),
         (DEFAULT,),
     ),
     "costs": Table(
