@@ -145,9 +145,9 @@ __global__ static void link_best_kernel(struct best_first work,
         link_best(work, list[k], best_out, best_in);
 }
 
-/* The edges that a block still looks at, in any order: those of one round are
- * read from one half of left [2, capacity], and those of the next appended to
- * the other. */
+/* The edges that a block still looks at, in any order: a round reads them
+ * from one half of left [2, capacity] and appends those for the next to the
+ * other. */
 struct block_rounds {
     int32_t *left;
     int64_t capacity;

@@ -17,9 +17,9 @@
 #include "cuda/op/row_math.cuh"
 
 /* Of both arrays of a block: the level 2 cache of an H100 has 50 MB. */
-#define BLOCK_BYTES ((int64_t)32 << 20)
-#define WARPS       (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
-#define HELD_BLOCKS 2 /* on a multiprocessor at the same time */
+#define BLOCK_BYTES     ((int64_t)32 << 20)
+#define WARPS           (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
+#define WIDE_ROW_BLOCKS 2 /* on a multiprocessor at the same time */
 /* The widest row of which shared memory has one for each warp, without
  * opt-in. */
 #define MAX_ROW ((48 << 10) / (WARPS * (int32_t)sizeof(float)))
@@ -190,8 +190,8 @@ template <int COLUMNS> struct held {
     }
 };
 
-/* Has held_kernel code for this layer? */
-static int32_t is_held(const struct etx_layer *layer)
+/* Has wide_row_kernel code for this layer? */
+static int32_t is_wide_row(const struct etx_layer *layer)
 {
     return (layer->n_out == 128 || layer->n_out == 256 ||
                layer->n_out == 512) &&
@@ -204,8 +204,8 @@ static int32_t is_held(const struct etx_layer *layer)
 
 /* What rows_kernel does. */
 template <typename T, int COLUMNS>
-__global__ static void __launch_bounds__(ETX_CUDA_BLOCK, HELD_BLOCKS)
-    held_kernel(struct etx_cuda_end end, const T *y, struct terms terms,
+__global__ static void __launch_bounds__(ETX_CUDA_BLOCK, WIDE_ROW_BLOCKS)
+    wide_row_kernel(struct etx_cuda_end end, const T *y, struct terms terms,
         struct etx_layer layer, int64_t n_rows)
 {
     const int32_t width = COLUMNS * ETX_CUDA_WARP;
@@ -405,15 +405,15 @@ static etx_status finish(struct etx_stream *stream,
     struct terms terms = terms_of(args, l, first);
     int32_t activation = layer->activation;
 
-    if (is_held(layer)) {
+    if (is_wide_row(layer)) {
         const int64_t wanted = (n_rows + WARPS - 1) / WARPS;
         const int64_t max =
-            (int64_t)etx_cuda_of(stream)->n_multiprocessors * HELD_BLOCKS;
+            (int64_t)etx_cuda_of(stream)->n_multiprocessors * WIDE_ROW_BLOCKS;
 
         return etx_launch_blocks(stream, wanted < max ? wanted : max, 0,
-            width == 128   ? held_kernel<T, 4>
-            : width == 256 ? held_kernel<T, 8>
-                           : held_kernel<T, 16>,
+            width == 128   ? wide_row_kernel<T, 4>
+            : width == 256 ? wide_row_kernel<T, 8>
+                           : wide_row_kernel<T, 16>,
             *end, y, terms, *layer, n_rows);
     }
 

@@ -84,7 +84,7 @@ static etx_status run_event(void *argument, int64_t index, int32_t worker)
     }
     ETX_CHECK(etx_stage_find_tracks(
         &batch->out[index], context, batch->model, batch->event[index]));
-    etx_stage_settle_timings(context);
+    etx_stage_read_timings(context);
     add_timing(batch->timing[worker], context->timing);
 done:
     return status;

@@ -9,7 +9,7 @@
 #include "memory/memory.h"
 
 /* Times of a device are known once it has come there, for which nobody waits
- * until they are asked for: pair k of marks, 2 k and 2 k + 1, is the time of a
+ * until they are read: pair k of marks, 2 k and 2 k + 1, is the time of a
  * run of stage context->marked[k]. */
 static double seconds_of(const struct etx_context *context, int32_t k)
 {
@@ -18,7 +18,7 @@ static double seconds_of(const struct etx_context *context, int32_t k)
     return memory->seconds(memory, 2 * k, 2 * k + 1);
 }
 
-void etx_stage_settle_timings(struct etx_context *context)
+void etx_stage_read_timings(struct etx_context *context)
 {
     for (int32_t k = 0; k < context->n_marked; k++)
         if (context->marked[k] >= 0)
@@ -49,7 +49,7 @@ struct etx_stage_clock etx_stage_begin(
     if (memory == NULL)
         return clock;
     if (context->n_marked == ETX_MAX_MARKS / 2)
-        etx_stage_settle_timings(context);
+        etx_stage_read_timings(context);
     clock.status = memory->mark(memory, 2 * context->n_marked);
     if (clock.status != ETX_OK)
         return clock;

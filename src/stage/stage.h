@@ -23,15 +23,15 @@ struct etx_stage_clock {
 struct etx_stage_clock etx_stage_begin(
     struct etx_context *context, int32_t stage);
 /* Add time, work and peak memory to the timing; n_edges leave the stage. Waits
- * for no device: what is queued belongs to the stage, its time is read when it
- * is asked for, and its failure shows where the host waits. */
+ * for no device: what is queued belongs to the stage, its time is read by
+ * etx_context_timing, and its failure shows where the host waits. */
 etx_status etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges);
 /* The timing of a stage so far; waits for its end on a device. */
 etx_stage_timing etx_stage_timing_of(
     const struct etx_context *context, int32_t stage);
 /* The same of all stages, to context->timing. */
-void etx_stage_settle_timings(struct etx_context *context);
+void etx_stage_read_timings(struct etx_context *context);
 /* Clear the timings of the previous event. */
 void etx_stage_reset_timings(struct etx_context *context);
 

@@ -41,7 +41,7 @@ class Event:
 
     def wide(self, n, widths, rate):
         """Products of blocks in the level 2 cache, and a kernel behind each layer."""
-        row = self.count("held_kernel", "row of 512") * sum(widths[1:-1]) / 512
+        row = self.count("wide_row_kernel", "row of 512") * sum(widths[1:-1]) / 512
         return self.time(done=n * products(widths), rate=rate) + self.time(issued=n * row)
 
     def embedding(self, widths, rate):

@@ -290,7 +290,7 @@ class WideLayers(unittest.TestCase):
             parameters += layer + struct.pack("<q", n)
             name = "rows_kernel" + of_type
             if width in (128, 256, 512):
-                name = "held_kernelI%sLi%dE" % (of_type[1], width // 32)
+                name = "wide_row_kernelI%sLi%dE" % (of_type[1], width // 32)
             count = Launch(kernel("mlp", name), parameters, memory, 2, 256,
                            8 * width * 4).run()
         else:
@@ -319,7 +319,7 @@ class WideLayers(unittest.TestCase):
     def test_instructions(self):
         wanted = documented()
         few, many = (self.finish(n, 512, 1, 0, RELU, True, 0, 13) * n for n in (32, 64))
-        check_count(self, wanted, "held_kernel", "row of 512 float16, bias, layer norm, ReLU",
+        check_count(self, wanted, "wide_row_kernel", "row of 512 float16, bias, layer norm, ReLU",
                     (many - few) / 32)
         check_count(self, wanted, "elements_kernel",
                     "32 rows of one float16, bias, to float32",
