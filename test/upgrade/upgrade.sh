@@ -48,7 +48,7 @@ call()
 # behind.
 objects_of_sources()
 {
-    find src/op src/base lib -name '*.c' | while read -r source; do
+    find src/op src/base src/stage/first_pass/simd lib -name '*.c' | while read -r source; do
         stem=${source#src/}
         for level in . avx2 avx512 avx512bf16; do
             object=$build/obj/$level/${stem%.c}.o
@@ -58,15 +58,15 @@ objects_of_sources()
 }
 
 # Only what sees the structs is compiled again, and without optimisation: the
-# operators and what is below them come from the build.
+# operators, what is below them and vector code come from the build.
 build_later_library()
 {
-    if grep -rE "$sized" src/op src/base | grep -v '/\*.*\*/'; then
+    if grep -rE "$sized" src/op src/base src/stage/first_pass/simd | grep -v '/\*.*\*/'; then
         echo 'these see the structs, too' >&2
         exit 1
     fi
     find src "$build/gen" -name '*.c' ! -path 'src/op/*' ! -path 'src/base/*' \
-        ! -path 'src/dist/*' >"$out/sources"
+        ! -path '*/simd/*' ! -path 'src/dist/*' >"$out/sources"
     export out
     # shellcheck disable=SC2016
     xargs -n 8 -P 2 sh -eu -c 'for source in "$@"; do

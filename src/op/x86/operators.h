@@ -11,7 +11,6 @@
 #define ETX_X86_OPERATORS(X)                                                   \
     X(mlp)                                                                     \
     X(mlp_prepare)                                                             \
-    X(outward_edges)                                                           \
     X(mlp_backward)                                                            \
     X(activation)                                                              \
     X(activation_backward)                                                     \
@@ -25,6 +24,7 @@
     X(line_graph)                                                              \
     X(connected_components)                                                    \
     X(edge_select)                                                             \
+    X(outward_edges)                                                           \
     X(mutual_best)                                                             \
     X(narrow)                                                                  \
     X(widen)                                                                   \
