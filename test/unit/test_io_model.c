@@ -25,8 +25,25 @@ static etx_status load_copy(etx_model **out, const char *data, size_t size)
     return etx_model_load_memory(out, copy, size);
 }
 
-static const char *const round_trips[] = {
-    io_model_small, io_model_all, "{\"schema\":1}"};
+#define EDGE_FILTER                                                            \
+    "{\"arch\":\"edge_filter\",\"options\":{\"hidden\":[2]},"                  \
+    "\"node_features\":[{\"name\":\"r\",\"scale\":1000}],"                     \
+    "\"edge_features\":[{\"name\":\"dr\",\"scale\":1}],\"cut\":0.1}"
+
+static const char *const round_trips[] = {io_model_small, io_model_all,
+    "{\"schema\":1}",
+    "{\"schema\":1,\"filter\":" EDGE_FILTER ",\"cascade\":" EDGE_FILTER "}"};
+
+/* Contexts keep the weights of networks that do not change. */
+static void check_frozen(const etx_model *model)
+{
+    const struct etx_network *const network[] = {model->embedding.network,
+        model->filter.network, model->cascade.network, model->gnn.network};
+
+    for (int n = 0; n < 4; n++)
+        if (network[n] != NULL)
+            ck_assert_uint_ne(network[n]->frozen_id, 0);
+}
 
 IO_TEST(test_io_model_round_trip, .rows = ROWS(round_trips))
 {
@@ -37,6 +54,7 @@ IO_TEST(test_io_model_round_trip, .rows = ROWS(round_trips))
     scoped_model *model = NULL;
 
     ck_assert_ok(etx_model_load(&model, io_path("made")));
+    check_frozen(model);
     ck_assert_ok(etx_model_save(model, io_path("again")));
     second = io_read(io_path("again"), &second_size);
     ck_assert_uint_eq(first_size, second_size);

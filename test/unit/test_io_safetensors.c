@@ -243,7 +243,7 @@ IO_TEST(test_io_safetensors_large)
             "\"data_offsets\":[0,1]}}",
             name);
         expect_header("long name", text, strlen(text), 1,
-            length == 255 ? NULL : "the name has 256 bytes");
+            length == 255 ? NULL : "the name has 256 bytes, expected 1 to 255");
     }
 }
 
