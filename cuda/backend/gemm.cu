@@ -176,8 +176,12 @@ static int32_t is_for(
            plan->is_tf32 == wanted->is_tf32;
 }
 
-/* The least number from n on with three significant bits: an algorithm for so
- * many rows also does for fewer, and events of any size need few. */
+/* Products of fewer rows are planned as of these: the bits of a row do not
+ * depend on how many others there are, as on the CPU. */
+#define PLAN_ROWS ((int64_t)1 << 20)
+
+/* The least number from n on with three significant bits: an algorithm for
+ * these rows or terms also does for fewer. */
 static int64_t round_rows(int64_t n)
 {
     int64_t step = 1;
@@ -193,8 +197,9 @@ static struct etx_cuda_plan sizes_of(const struct etx_cuda_gemm *gemm,
 {
     struct etx_cuda_plan out = {};
 
-    out.m =
-        is_rounded && !gemm->a_is_transposed ? round_rows(gemm->m) : gemm->m;
+    out.m = !is_rounded || gemm->a_is_transposed ? gemm->m
+            : gemm->m > PLAN_ROWS                ? round_rows(gemm->m)
+                                                 : PLAN_ROWS;
     out.n = gemm->n;
     out.k = is_rounded && gemm->a_is_transposed ? round_rows(gemm->k) : gemm->k;
     out.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;

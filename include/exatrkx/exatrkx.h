@@ -549,7 +549,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
  * bit, each owned by the caller; unchanged on failure. On the CPU the threads
  * of the context run an event each, for the throughput of small events: with n
  * threads that takes n times the memory of one event, each thread having its
- * share of memory_limit. On a device they run one after the other. Timings of
+ * share of memory_limit. On a device small events run together. Timings of
  * the context are sums over the events. options.cancel is polled on the calling
  * thread. An error is that of the first event that has one. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_batch(etx_tracks **out,

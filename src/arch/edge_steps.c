@@ -13,11 +13,15 @@
 const char *const etx_edge_order_names[] = {
     "source_target", "target_source", NULL};
 
-/* A partition runs as the whole graph would, or sums would have other bits. */
+/* A partition runs as the whole graph would, or sums would have other bits. On
+ * a device graphs of several events are one, and each runs as it would alone.
+ */
 static int32_t is_dense(const struct etx_graph *graph)
 {
     const struct etx_halo *halo = graph->halo;
 
+    if (graph->memory != NULL)
+        return 1;
     return halo == NULL ? graph->n_nodes < graph->n_edges
                         : halo->whole_nodes < halo->whole_edges;
 }

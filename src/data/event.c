@@ -13,6 +13,7 @@
 #include "data/id_index.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 static etx_status check_hit_ids(int64_t n_hits, const int64_t *hit_ids)
@@ -206,10 +207,88 @@ done:
     return status;
 }
 
+int32_t etx_event_can_join(const struct etx_event *a, const struct etx_event *b)
+{
+    return (a->layer_id == NULL) == (b->layer_id == NULL) &&
+           (a->cell_features == NULL) == (b->cell_features == NULL) &&
+           (a->cluster_position == NULL) == (b->cluster_position == NULL) &&
+           (a->features == NULL) == (b->features == NULL) &&
+           a->n_features == b->n_features;
+}
+
+/* An array of events, by the offset of its pointer in the struct. */
+static const void *array_of(const struct etx_event *event, size_t offset)
+{
+    const void *values;
+
+    memcpy(&values, (const char *)event + offset, sizeof values);
+    return values;
+}
+
+/* The array of joined: the rows [n_hits, width] of all events, if they have it.
+ */
+static etx_status join_rows(struct etx_event *joined,
+    const struct etx_event *const *events, size_t offset, size_t width,
+    const char *what)
+{
+    unsigned char *copy = NULL;
+    etx_status status = ETX_OK;
+
+    if (array_of(events[0], offset) == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&copy, joined->n_hits, width, what));
+    memcpy((char *)joined + offset, &copy, sizeof copy);
+    for (int32_t e = 0; e < joined->n_joined; e++)
+        if (events[e]->n_hits > 0)
+            memcpy(copy + (size_t)joined->first_hit[e] * width,
+                array_of(events[e], offset), (size_t)events[e]->n_hits * width);
+done:
+    return status;
+}
+
+etx_status etx_event_join(
+    struct etx_event **out, const struct etx_event *const *events, int32_t n)
+{
+    const size_t number = sizeof(float);
+    const struct {
+        size_t offset, width;
+        const char *what;
+    } arrays[] = {
+        {offsetof(struct etx_event, position), 3 * number, "positions"},
+        {offsetof(struct etx_event, volume_id), number, "volumes"},
+        {offsetof(struct etx_event, layer_id), number, "layers"},
+        {offsetof(struct etx_event, module_id), number, "modules"},
+        {offsetof(struct etx_event, cell_features),
+            ETX_N_CELL_FEATURES * number, "cell features"},
+        {offsetof(struct etx_event, cluster_position), 6 * number,
+            "cluster positions"},
+        {offsetof(struct etx_event, features),
+            (size_t)events[0]->n_features * number, "features"}};
+    struct etx_event *joined = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&joined, 1, sizeof *joined, "event"));
+    ETX_CHECK(etx_alloc(&joined->first_hit, (int64_t)n + 1,
+        sizeof *joined->first_hit, "events side by side"));
+    joined->n_joined = n;
+    joined->n_features = events[0]->n_features;
+    for (int32_t e = 0; e < n; e++)
+        joined->first_hit[e + 1] = joined->n_hits += events[e]->n_hits;
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        ETX_CHECK(join_rows(
+            joined, events, arrays[k].offset, arrays[k].width, arrays[k].what));
+    *out = joined;
+    joined = NULL;
+done:
+    etx_event_free(joined);
+    return status;
+}
+
 void etx_event_free(etx_event *event)
 {
     if (event == NULL)
         return;
+    etx_free(event->first_hit);
     etx_free(event->hit_id);
     etx_free(event->position);
     etx_free(event->volume_id);

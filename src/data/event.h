@@ -19,8 +19,10 @@ struct etx_lent_array {
  * particle_row[i] in -1 .. n_particles-1. */
 struct etx_event {
     int64_t n_hits;
-    int64_t *hit_id;                     /* [n_hits] */
-    float *position;                     /* [n_hits, 3] x, y, z in mm */
+    int32_t n_joined;   /* events that are side by side here; 0: it is one */
+    int64_t *first_hit; /* [n_joined + 1] of each, and n_hits */
+    int64_t *hit_id;    /* [n_hits] */
+    float *position;    /* [n_hits, 3] x, y, z in mm */
     struct etx_lent_array lent_position; /* the same */
     int32_t *volume_id;                  /* [n_hits] */
     int32_t *layer_id;                   /* [n_hits] */
@@ -53,6 +55,14 @@ etx_status etx_event_select(struct etx_event **out,
  * shared hit the first. */
 etx_status etx_event_select_with_truth(struct etx_event **out,
     const struct etx_event *event, const int32_t *rows, int64_t n);
+
+/* 1: both have the same arrays of what a model reads. */
+int32_t etx_event_can_join(
+    const struct etx_event *a, const struct etx_event *b);
+/* *out: the hits of events [n], of which all can join, side by side, without
+ * hit ids and truth, for etx_event_free. */
+etx_status etx_event_join(
+    struct etx_event **out, const struct etx_event *const *events, int32_t n);
 
 /* Replace the cell features by a copy of cell_features [n_hits, 9]. */
 etx_status etx_event_replace_cell_features(

@@ -2,8 +2,10 @@
  *
  * A small event has too little work for many threads. So on the CPU each thread
  * runs whole events, in a context of one thread of its own, which stays for the
- * next call with the forms of the weights that it has made. On a device, and
- * with one thread, events run one after the other.
+ * next call with the forms of the weights that it has made. On a device several
+ * are joined: the networks see one event whose hits have neighbours in their
+ * own event only, so that launches and waits do not grow with the number of
+ * events. First pass and completion, on the host, are of each event.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -13,6 +15,9 @@
 #include "base/threads.h"
 
 #include <string.h>
+
+#define MAX_JOINED_HITS 131072 /* about a full event: enough for a device */
+#define MAX_JOINED      256
 
 struct batch {
     struct etx_tracks **out; /* [n] */
@@ -83,9 +88,66 @@ static etx_status run_event(void *argument, int64_t index, int32_t worker)
         context = context->worker[worker];
     }
     ETX_CHECK(etx_stage_find_tracks(
-        &batch->out[index], context, batch->model, batch->event[index]));
+        &batch->out[index], context, batch->model, &batch->event[index], 1));
     etx_stage_read_timings(context);
     add_timing(batch->timing[worker], context->timing);
+done:
+    return status;
+}
+
+/* Whether the result of every network is that of each event alone. */
+static int32_t can_join(const struct etx_model *model)
+{
+    const struct etx_network *const networks[] = {model->embedding.network,
+        model->cascade.network, model->filter.network, model->gnn.network};
+
+    for (int32_t k = 0; k < 4; k++)
+        if (networks[k] != NULL && networks[k]->needs_whole != NULL)
+            return 0;
+    return model->module_map == NULL && model->max_neighbours == 0;
+}
+
+/* How many events from index on are joined. */
+static int32_t count_joined(const struct batch *batch, int64_t index, int64_t n)
+{
+    int64_t n_hits = batch->event[index]->n_hits;
+    int32_t count = 1;
+
+    while (
+        index + count < n && count < MAX_JOINED &&
+        etx_event_can_join(batch->event[index], batch->event[index + count])) {
+        n_hits += batch->event[index + count]->n_hits;
+        if (n_hits > MAX_JOINED_HITS)
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* Events on a device. Where a joined one fails, for want of memory or as one of
+ * them needs its bounds on edges, each runs alone, and may fail for itself. */
+static etx_status run_joined(struct batch *batch, int64_t n)
+{
+    struct etx_context *context = batch->context;
+    int32_t count = 1;
+    etx_status status = ETX_OK;
+
+    for (int64_t e = 0; e < n; e += count) {
+        count = can_join(batch->model) ? count_joined(batch, e, n) : 1;
+        if (count > 1) {
+            status = etx_stage_find_tracks(
+                &batch->out[e], context, batch->model, &batch->event[e], count);
+            if (status == ETX_OK) {
+                etx_stage_read_timings(context);
+                add_timing(batch->timing[0], context->timing);
+                continue;
+            }
+            if (status == ETX_ERR_CANCELLED)
+                goto done;
+        }
+        for (int32_t k = 0; k < count; k++)
+            ETX_CHECK(run_event(batch, e + k, 0));
+    }
 done:
     return status;
 }
@@ -104,6 +166,8 @@ static etx_status run_events(struct batch *batch, int64_t n)
         batch->side_by_side = 1;
         return etx_parallel_for(context->stream->pool, n, run_event, batch);
     }
+    if (context->host != NULL)
+        return run_joined(batch, n);
     for (int64_t e = 0; e < n; e++)
         ETX_CHECK(run_event(batch, e, 0));
 done:

@@ -18,9 +18,10 @@ static double seconds_of(const struct etx_context *context, int32_t k)
     return memory->seconds(memory, 2 * k, 2 * k + 1);
 }
 
+/* The last first: one wait is for all. */
 void etx_stage_read_timings(struct etx_context *context)
 {
-    for (int32_t k = 0; k < context->n_marked; k++)
+    for (int32_t k = context->n_marked - 1; k >= 0; k--)
         if (context->marked[k] >= 0)
             context->timing[context->marked[k]].seconds +=
                 seconds_of(context, k);

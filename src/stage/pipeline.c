@@ -12,6 +12,7 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "stage/first_pass/first_pass.h"
 #include "stage/track_building/completion.h"
@@ -208,60 +209,144 @@ done:
     return status;
 }
 
-/* Run the networks on the hits without a label, whose tracks are numbered from
- * n_tracks on. */
-static etx_status label_rest(int32_t *label, int32_t n_tracks,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
+/* An event on its way; arrays are scratch of the host. */
+struct finding {
+    const struct etx_event *event;
+    int32_t *label;         /* [n_hits] */
+    int32_t n_tracks;       /* of the first pass */
+    int32_t *row;           /* hits left by the first pass, or NULL: all */
+    struct etx_event *rest; /* these hits */
+    struct etx_tracks *tracks;
+};
+
+/* The hits of an event that are left to the networks. */
+static const struct etx_event *rest_of(const struct finding *finding)
+{
+    return finding->rest != NULL ? finding->rest : finding->event;
+}
+
+/* The first pass of an event, if it has one, and what it leaves. */
+static etx_status begin_event(struct finding *finding,
+    struct etx_context *context, const struct etx_model *model)
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;
-    const struct etx_scratch_mark mark = etx_scratch_mark(context);
-    struct etx_event *rest = NULL;
-    int32_t *row = NULL;
-    int32_t *found = NULL;
+    const struct etx_event *const event = finding->event;
     int64_t n = 0;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&row, arena, event->n_hits, sizeof *row, "hits left"));
+    ETX_CHECK(etx_arena_alloc(&finding->label, arena, event->n_hits,
+        sizeof *finding->label, "labels"));
+    if (!etx_stage_has_first_pass(model, event))
+        return ETX_OK;
+    ETX_CHECK(etx_stage_first_pass(
+        finding->label, &finding->n_tracks, context, model, event));
+    ETX_CHECK(etx_arena_alloc(&finding->row, arena, event->n_hits,
+        sizeof *finding->row, "hits left"));
     for (int64_t i = 0; i < event->n_hits; i++)
-        if (label[i] < 0)
-            row[n++] = (int32_t)i;
-    ETX_CHECK(etx_arena_alloc(&found, arena, n, sizeof *found, "labels"));
-    ETX_CHECK(etx_event_select(&rest, event, row, n));
-    ETX_CHECK(select_lent(rest, context, event, row));
-    ETX_CHECK(run_networks(found, context, model, rest));
-    for (int64_t k = 0; k < n; k++)
-        label[row[k]] = found[k] < 0 ? -1 : n_tracks + found[k];
+        if (finding->label[i] < 0)
+            finding->row[n++] = (int32_t)i;
+    ETX_CHECK(etx_event_select(&finding->rest, event, finding->row, n));
+    ETX_CHECK(select_lent(finding->rest, context, event, finding->row));
 done:
-    etx_event_free(rest);
-    etx_scratch_reset(context, mark);
+    return status;
+}
+
+/* Complete the tracks of an event: what the first pass found, then what the
+ * networks found, numbered from base on. */
+static etx_status end_event(struct finding *finding,
+    struct etx_context *context, const struct etx_model *model,
+    const int32_t *found, int32_t base)
+{
+    const struct etx_event *const event = finding->event;
+    const int32_t shift = finding->n_tracks - base;
+    etx_status status;
+
+    for (int64_t k = 0; k < rest_of(finding)->n_hits; k++)
+        finding->label[finding->row != NULL ? finding->row[k] : k] =
+            found[k] < 0 ? -1 : found[k] + shift;
+    ETX_CHECK(complete_event(finding->label, context, model, event));
+    ETX_CHECK(
+        etx_tracks_group(&finding->tracks, event->n_hits, finding->label, 1));
+done:
+    return status;
+}
+
+/* found: of the hits left of the events [n], one event after the other. */
+static etx_status find_rest(int32_t **found, const struct finding *finding,
+    struct etx_context *context, const struct etx_model *model, int32_t n)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_event **rest = NULL;
+    struct etx_event *joined = NULL;
+    const struct etx_event *all = rest_of(&finding[0]);
+    etx_status status;
+
+    if (n > 1) {
+        ETX_CHECK(
+            etx_arena_alloc(&rest, arena, n, sizeof *rest, "hits of events"));
+        for (int32_t e = 0; e < n; e++)
+            rest[e] = rest_of(&finding[e]);
+        ETX_CHECK(etx_event_join(&joined, rest, n));
+        all = joined;
+    }
+    ETX_CHECK(
+        etx_arena_alloc(found, arena, all->n_hits, sizeof **found, "labels"));
+    ETX_CHECK(run_networks(*found, context, model, all));
+done:
+    etx_event_free(joined);
+    return status;
+}
+
+/* Tracks are numbered by their first hits: an event continues the numbers of
+ * the events before. */
+static etx_status end_events(struct finding *finding,
+    struct etx_context *context, const struct etx_model *model,
+    const int32_t *found, int32_t n)
+{
+    int32_t base = 0;
+    etx_status status = ETX_OK;
+
+    for (int32_t e = 0; e < n; e++) {
+        const int64_t n_hits = rest_of(&finding[e])->n_hits;
+        int32_t next = base;
+
+        ETX_CHECK(end_event(&finding[e], context, model, found, base));
+        for (int64_t k = 0; k < n_hits; k++)
+            next = found[k] >= next ? found[k] + 1 : next;
+        found += n_hits;
+        base = next;
+    }
+done:
     return status;
 }
 
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
+    const struct etx_event *const *event, int32_t n)
 {
-    struct etx_arena *arena = etx_host_of(context)->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    int32_t *label = NULL;
-    int32_t n_tracks = 0;
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
+    struct finding *finding = NULL;
+    int32_t *found = NULL;
     etx_status status;
 
     etx_stage_reset_timings(context);
-    ETX_CHECK(
-        etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
-    if (etx_stage_has_first_pass(model, event)) {
-        ETX_CHECK(
-            etx_stage_first_pass(label, &n_tracks, context, model, event));
-        ETX_CHECK(label_rest(label, n_tracks, context, model, event));
-    } else {
-        ETX_CHECK(run_networks(label, context, model, event));
+    ETX_CHECK(etx_alloc(&finding, n, sizeof *finding, "events"));
+    for (int32_t e = 0; e < n; e++) {
+        finding[e].event = event[e];
+        ETX_CHECK(begin_event(&finding[e], context, model));
     }
-    ETX_CHECK(complete_event(label, context, model, event));
-    ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));
+    ETX_CHECK(find_rest(&found, finding, context, model, n));
+    ETX_CHECK(end_events(finding, context, model, found, n));
+    for (int32_t e = 0; e < n; e++) {
+        out[e] = finding[e].tracks;
+        finding[e].tracks = NULL;
+    }
 done:
-    etx_arena_reset(arena, mark);
+    for (int32_t e = 0; finding != NULL && e < n; e++) {
+        etx_event_free(finding[e].rest);
+        etx_tracks_free(finding[e].tracks);
+    }
+    etx_free(finding);
+    etx_scratch_reset(context, mark);
     return status;
 }

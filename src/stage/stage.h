@@ -140,6 +140,12 @@ int64_t etx_stage_free_edges(
 etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     const struct etx_neighbours *neighbours, float max_edges_per_hit);
 
+/* The same of joined events, whose points are apart: ETX_ERR_LIMIT where one of
+ * them needs a smaller radius. */
+etx_status etx_stage_check_radius(struct etx_context *context,
+    const struct etx_neighbours *neighbours, const struct etx_event *event,
+    float max_edges_per_hit);
+
 /* triplets.c: the line graph. The edges of graph are its nodes; two are joined
  * where one ends and the other begins. */
 etx_status etx_stage_triplets(struct etx_graph **out,
@@ -241,10 +247,11 @@ etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 
-/* Every stage of the model, then its labels. */
+/* Every stage of the model, then its labels: of n events, out [n]; several are
+ * joined for the networks, and must and may be. */
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event);
+    const struct etx_event *const *event, int32_t n);
 
 /* batch.c: the same of n events, out [n]; unchanged on failure. */
 etx_status etx_stage_find_tracks_batch(struct etx_tracks **out,

@@ -78,6 +78,35 @@ done:
     return status;
 }
 
+/* ETX_ERR_LIMIT where one of joined events has more edges than its bound. */
+static etx_status check_joined(const struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int64_t *const first = event->first_hit;
+    int64_t *offset = NULL;
+    etx_status status;
+
+    if (model->filter_max_edges <= 0.0f)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_alloc(&offset, arena, graph->n_nodes + 1,
+        sizeof *offset, "edges of joined events"));
+    ETX_CHECK(etx_memory_to_host(graph->memory, offset, graph->in_offset,
+        graph->n_nodes + 1, sizeof *offset));
+    for (int32_t e = 0; e < event->n_joined; e++) {
+        const int64_t max = max_selected(model, first[e + 1] - first[e]);
+
+        if (max > 0 && offset[first[e + 1]] - offset[first[e]] > max)
+            ETX_FAIL(ETX_ERR_LIMIT,
+                "joined events: one has more edges than its bound");
+    }
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
 etx_status etx_stage_filter(struct etx_graph **out,
     const struct etx_graph *graph, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
@@ -87,7 +116,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
         .network = model->cascade.network, .cut = model->cascade_cut};
     struct pass filter = {.network = model->filter.network,
         .cut = model->filter_cut,
-        .max = max_selected(model, graph->n_nodes),
+        .max = event->n_joined > 0 ? 0 : max_selected(model, graph->n_nodes),
         .keeps_scores = 1};
     struct etx_graph *left = NULL;
     struct etx_graph *passed = NULL;
@@ -106,6 +135,8 @@ etx_status etx_stage_filter(struct etx_graph **out,
         ETX_CHECK(run_pass(&left, context, &cascade, graph, event));
     ETX_CHECK(run_pass(
         &passed, context, &filter, left != NULL ? left : graph, event));
+    if (event->n_joined > 0)
+        ETX_CHECK(check_joined(passed, context, model, event));
     ETX_CHECK(etx_stage_end(context, &clock, passed->n_edges));
     *out = passed;
     passed = NULL;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/status.h"
 
 #include <math.h>
 #include <string.h>
@@ -173,5 +174,104 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
 done:
     etx_free(sample);
     etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+/* --------------------------------------------------------- joined events -- */
+
+/* The hits of one of the joined events. */
+static struct etx_neighbours hits_of(const struct etx_neighbours *neighbours,
+    const struct etx_event *event, int32_t e)
+{
+    struct etx_neighbours out = *neighbours;
+
+    out.n_points = event->first_hit[e + 1] - event->first_hit[e];
+    out.position += 3 * event->first_hit[e];
+    return out;
+}
+
+/* The points of the samples of all events, first [n_joined + 1] of each. */
+static etx_status choose_all(struct sample *sample, int64_t *first,
+    struct etx_context *context, const struct etx_neighbours *neighbours,
+    const struct etx_event *event)
+{
+    int32_t *row = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc_uncleared(
+        &row, neighbours->n_points, sizeof *row, "a sample of points"));
+    first[0] = 0;
+    for (int32_t e = 0; e < event->n_joined; e++) {
+        const struct etx_neighbours of = hits_of(neighbours, event, e);
+        const int64_t n = of.n_points < ETX_MIN_BOUNDED_POINTS
+                              ? 0
+                              : choose_rows(row + first[e], &of);
+
+        for (int64_t k = first[e]; k < first[e] + n; k++)
+            row[k] += (int32_t)event->first_hit[e];
+        first[e + 1] = first[e] + n;
+    }
+    ETX_CHECK(
+        gather_rows(sample, context, neighbours, row, first[event->n_joined]));
+done:
+    etx_free(row);
+    return status;
+}
+
+/* offset [sample->n_points + 1]: how many pairs come before each point. */
+static etx_status count_by_point(int64_t *offset, const struct sample *sample,
+    struct etx_context *context, const struct etx_neighbours *neighbours)
+{
+    struct etx_neighbours of_sample = *neighbours;
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    of_sample.n_points = sample->n_points;
+    of_sample.point = sample->point;
+    of_sample.orientation = ETX_ORIENT_INDEX;
+    of_sample.ends_only = 0;
+    ETX_CHECK(etx_stage_neighbours(&graph, context, &of_sample));
+    ETX_CHECK(etx_memory_to_host(graph->memory, offset, graph->in_offset,
+        sample->n_points + 1, sizeof *offset));
+done:
+    etx_graph_free(graph);
+    return status;
+}
+
+etx_status etx_stage_check_radius(struct etx_context *context,
+    const struct etx_neighbours *neighbours, const struct etx_event *event,
+    float max_edges_per_hit)
+{
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
+    struct etx_arena *host = etx_host_of(context)->stream->arena;
+    struct sample *sample = NULL;
+    int64_t *first = NULL;
+    int64_t *offset = NULL;
+    etx_status status;
+
+    if (max_edges_per_hit <= 0.0f)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&sample, 1, sizeof *sample, "a sample of points"));
+    ETX_CHECK(etx_arena_alloc(&first, host, (int64_t)event->n_joined + 1,
+        sizeof *first, "a sample of points"));
+    ETX_CHECK(choose_all(sample, first, context, neighbours, event));
+    if (sample->n_points == 0)
+        goto done;
+    ETX_CHECK(etx_arena_alloc(&offset, host, sample->n_points + 1,
+        sizeof *offset, "a sample of points"));
+    ETX_CHECK(count_by_point(offset, sample, context, neighbours));
+    for (int32_t e = 0; e < event->n_joined; e++) {
+        const struct etx_neighbours of = hits_of(neighbours, event, e);
+
+        sample->n_points = first[e + 1] - first[e];
+        if (sample->n_points > 0 &&
+            (double)(offset[first[e + 1]] - offset[first[e]]) >
+                max_pairs(sample, &of, max_edges_per_hit))
+            ETX_FAIL(ETX_ERR_LIMIT,
+                "joined events: one needs a smaller radius than the others");
+    }
+done:
+    etx_free(sample);
+    etx_scratch_reset(context, mark);
     return status;
 }

@@ -1,0 +1,189 @@
+/* cuda_shim/test_cuda_shim_batch.c -- several events in one set of launches.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/exatrkx.h>
+#include <stdlib.h>
+
+#include "data/event.h"
+#include "shim.h"
+#include "stage/model.h"
+#include "support.h"
+
+#define N_EVENTS 7
+
+/* What a model may have besides the shipped one's: bounds that an event needs,
+ * k nearest neighbours, for which events run alone; no first pass, all label
+ * methods. */
+static const struct variant {
+    int32_t precision, method, max_neighbours, no_first_pass;
+    float graph_max_edges, filter_max_edges;
+    int32_t runs_alone;
+} variants[] = {
+    {ETX_PRECISION_BEST, ETX_LABEL_BEST_FIRST, 0, 0, 80.0f, 8.0f, 0},
+    {ETX_PRECISION_BEST, ETX_LABEL_BEST_FIRST, 0, 1, 80.0f, 8.0f, 0},
+    {ETX_PRECISION_FLOAT32, ETX_LABEL_WALKTHROUGH, 0, 1, 2.0f, 0.0f, 1},
+    {ETX_PRECISION_TF32, ETX_LABEL_COMPONENTS, 0, 1, 0.0f, 0.0f, 0},
+    {ETX_PRECISION_BEST, ETX_LABEL_MUTUAL_BEST, 0, 1, 0.0f, 1.0f, 1},
+    {ETX_PRECISION_BEST, ETX_LABEL_MUTUAL_BEST, 0, 1, 0.0f, 8.0f, 0},
+    {ETX_PRECISION_BEST, ETX_LABEL_WALKTHROUGH, 7, 1, 0.0f, 0.0f, 1},
+};
+
+/* Events of several sizes, one of them empty, one without cells, which cannot
+ * join the others. */
+struct fixture {
+    etx_context *context;
+    etx_model *model;
+    etx_event *event[N_EVENTS];
+};
+
+static etx_event *first_hits(const etx_event *event, int64_t n)
+{
+    int32_t *row = etx_test_alloc(n + 1, sizeof *row);
+    etx_event *out = NULL;
+
+    for (int64_t i = 0; i < n; i++)
+        row[i] = (int32_t)i;
+    ck_assert_ok(etx_event_select(&out, event, row, n));
+    free(row);
+    return out;
+}
+
+static struct fixture open_fixture(const struct variant *variant)
+{
+    static const char *const names[] = {"event000000000", "event000000001"};
+    etx_context_options options;
+    struct fixture out = {0};
+
+    etx_test_open_example(&out.model, &out.event[0], names[0]);
+    etx_model_free(out.model);
+    etx_test_open_example(&out.model, &out.event[1], names[1]);
+    out.event[2] = first_hits(out.event[0], 0);
+    out.event[3] = first_hits(out.event[0], 400);
+    out.event[4] = etx_test_event(out.event[1]->n_hits, out.event[1]->position);
+    out.event[5] = first_hits(out.event[0], 1093);
+    out.event[6] = first_hits(out.event[1], 1);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    options.precision = variant->precision;
+    ck_assert_ok(etx_context_create(&out.context, &options));
+    out.model->label.method = variant->method;
+    out.model->max_neighbours = variant->max_neighbours;
+    out.model->graph_max_edges = variant->graph_max_edges;
+    out.model->filter_max_edges = variant->filter_max_edges;
+    if (variant->no_first_pass)
+        out.model->first_pass_options.min_hits = INT32_MAX;
+    return out;
+}
+
+static void close_fixture(struct fixture *fixture)
+{
+    for (int32_t e = 0; e < N_EVENTS; e++)
+        etx_event_free(fixture->event[e]);
+    etx_model_free(fixture->model);
+    etx_context_free(fixture->context);
+}
+
+static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t n = etx_tracks_count(a);
+
+    ck_assert_int_eq(n, etx_tracks_count(b));
+    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
+        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
+}
+
+/* Every event has the tracks that it has alone. */
+ETX_TEST(test_cuda_shim_batch_same, .rows = ROWS(variants))
+{
+    struct fixture fixture = open_fixture(&variants[_i]);
+    etx_tracks *together[N_EVENTS] = {NULL};
+    int64_t n_tracks = 0;
+
+    ck_assert_ok(etx_find_tracks_batch(together, fixture.context, fixture.model,
+        N_EVENTS, (const etx_event *const *)fixture.event));
+    for (int32_t e = 0; e < N_EVENTS; e++) {
+        scoped_tracks *alone = NULL;
+
+        ck_assert_ok(etx_find_tracks(
+            &alone, fixture.context, fixture.model, fixture.event[e]));
+        assert_same_tracks(alone, together[e]);
+        n_tracks += etx_tracks_count(alone);
+        etx_tracks_free(together[e]);
+    }
+    ck_assert_int_gt(n_tracks, 100);
+    close_fixture(&fixture);
+}
+
+/* Kernels and waits of a batch of n equal events. */
+static struct shim_counts counts_of(const struct fixture *fixture, int32_t n)
+{
+    const etx_event *event[8];
+    etx_tracks *tracks[8] = {NULL};
+    const struct shim_counts before = shim_count();
+
+    for (int32_t e = 0; e < n; e++)
+        event[e] = fixture->event[0];
+    ck_assert_ok(etx_find_tracks_batch(
+        tracks, fixture->context, fixture->model, n, event));
+    const struct shim_counts after = shim_count();
+
+    for (int32_t e = 0; e < n; e++)
+        etx_tracks_free(tracks[e]);
+    return (struct shim_counts){.kernels = after.kernels - before.kernels,
+        .waits = after.waits - before.waits,
+        .copies_in = after.copies_in - before.copies_in,
+        .copies_out = after.copies_out - before.copies_out};
+}
+
+/* They do not grow with the number of events, but for the rounds of best_first
+ * and walkthrough, of which the event that needs most decides. */
+ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants))
+{
+    struct fixture fixture = open_fixture(&variants[_i]);
+    const struct shim_counts first = counts_of(&fixture, 2);
+    const struct shim_counts two = counts_of(&fixture, 2);
+    const struct shim_counts many = counts_of(&fixture, 8);
+
+    ck_assert_int_gt(first.copies_in, two.copies_in);
+    const int64_t has_rounds = variants[_i].method == ETX_LABEL_BEST_FIRST ||
+                               variants[_i].method == ETX_LABEL_WALKTHROUGH;
+
+    if (variants[_i].runs_alone) {
+        ck_assert_int_gt(many.kernels, 2 * two.kernels);
+        close_fixture(&fixture);
+        return;
+    }
+    ck_assert_int_le(many.kernels - two.kernels, has_rounds * 30);
+    /* Times of stages are read, without a wait, for 16 of them together. */
+    ck_assert_int_le(many.waits - two.waits, has_rounds * 2 + 2);
+    ck_assert_int_eq(many.copies_in, two.copies_in);
+    close_fixture(&fixture);
+}
+
+/* An event that fails alone fails its batch; one that is cancelled, too. */
+static int32_t always(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+ETX_TEST(test_cuda_shim_batch_fails, .rows = 2)
+{
+    struct fixture fixture = open_fixture(&variants[1]);
+    etx_tracks *tracks[2] = {NULL};
+
+    if (_i == 0)
+        fixture.context->options.cancel = always;
+    else
+        fixture.context->options.memory_limit = 1 << 16;
+    fixture.context->stream->cancel = fixture.context->options.cancel;
+    ck_assert_int_ne(
+        etx_find_tracks_batch(tracks, fixture.context, fixture.model, 2,
+            (const etx_event *const *)fixture.event),
+        ETX_OK);
+    ck_assert_ptr_null(tracks[0]);
+    ck_assert_ptr_null(tracks[1]);
+    close_fixture(&fixture);
+}
