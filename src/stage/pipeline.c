@@ -52,6 +52,7 @@ static etx_status score_event(struct etx_graph **out, const int64_t **bad,
         ETX_CHECK(etx_stage_filter(&kept, graph, context, model, event));
         etx_graph_free(graph);
         graph = kept;
+        ETX_CHECK(etx_stage_check_joined(graph, context, model, event));
     }
     if (model->gnn.network != NULL)
         ETX_CHECK(etx_stage_score(

@@ -215,6 +215,11 @@ etx_status etx_stage_score_part(float *score, const struct etx_graph_part *part,
 etx_status etx_stage_filter(struct etx_graph **out,
     const struct etx_graph *graph, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);
+/* ETX_ERR_LIMIT where one of joined events has more of these edges than its
+ * bound. */
+etx_status etx_stage_check_joined(const struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
 
 /* triplets.c: scores of triplets, the line graph of graph, which has scores
  * unless the model's network scores triplets. */

@@ -29,6 +29,13 @@ static int64_t max_selected(const struct etx_model *model, int64_t n_hits)
     return max < (double)INT32_MAX ? (int64_t)max : 0;
 }
 
+/* The bound on edges of a pass over an event; joined events have one each. */
+static int64_t max_of_pass(
+    const struct etx_model *model, const struct etx_event *event)
+{
+    return (event->n_joined == 0) * max_selected(model, event->n_hits);
+}
+
 /* Ids of the edges above the cut, in scratch. */
 static etx_status select_edges(int64_t *n_selected, int32_t **selected,
     struct etx_context *context, const struct pass *pass, int64_t n_edges,
@@ -78,8 +85,7 @@ done:
     return status;
 }
 
-/* ETX_ERR_LIMIT where one of joined events has more edges than its bound. */
-static etx_status check_joined(const struct etx_graph *graph,
+etx_status etx_stage_check_joined(const struct etx_graph *graph,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
@@ -89,7 +95,7 @@ static etx_status check_joined(const struct etx_graph *graph,
     int64_t *offset = NULL;
     etx_status status;
 
-    if (model->filter_max_edges <= 0.0f)
+    if (event->n_joined == 0 || model->filter_max_edges <= 0.0f)
         return ETX_OK;
     ETX_CHECK(etx_arena_alloc(&offset, arena, graph->n_nodes + 1,
         sizeof *offset, "edges of joined events"));
@@ -116,7 +122,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
         .network = model->cascade.network, .cut = model->cascade_cut};
     struct pass filter = {.network = model->filter.network,
         .cut = model->filter_cut,
-        .max = event->n_joined > 0 ? 0 : max_selected(model, graph->n_nodes),
+        .max = max_of_pass(model, event),
         .keeps_scores = 1};
     struct etx_graph *left = NULL;
     struct etx_graph *passed = NULL;
@@ -135,8 +141,6 @@ etx_status etx_stage_filter(struct etx_graph **out,
         ETX_CHECK(run_pass(&left, context, &cascade, graph, event));
     ETX_CHECK(run_pass(
         &passed, context, &filter, left != NULL ? left : graph, event));
-    if (event->n_joined > 0)
-        ETX_CHECK(check_joined(passed, context, model, event));
     ETX_CHECK(etx_stage_end(context, &clock, passed->n_edges));
     *out = passed;
     passed = NULL;
