@@ -129,7 +129,7 @@ etx_status etx_hit_feature_columns(struct etx_hit_features_args *args,
         const int32_t id = list->feature[k].id;
         const int32_t of = table[id].of;
 
-        column[k].formula = table[id].formula;
+        column[k].formula = (int32_t)table[id].formula;
         column[k].of = of;
         column[k].scale = list->feature[k].scale;
         if (is_of_cluster(id))
