@@ -113,6 +113,7 @@ static const struct {
     {"\"\\ud800\\ue000\"", "no character"},
     {"\"\\ud800\\udbff\"", "no character"},
     {"\"\n\"", "control character"},
+    {"\"\xbf\x80\"", "not UTF-8"},
     {"\"\xff\"", "not UTF-8"},
     {"\"\xc0\x80\"", "not UTF-8"},
     {"\"\xed\xa0\x80\"", "not UTF-8"},
