@@ -8,7 +8,6 @@
 
 #define MIN_CHORD 0.8
 #define ROUNDING  1e-3 /* mm */
-#define TWO_PI    6.28318530717958647692
 
 /* Quick: the helix is beyond the ends of a barrel where it reaches its radius,
  * or outside the radii of a disc where it reaches its z, or leads away from it.
@@ -91,16 +90,10 @@ static bool residuals(double *transverse, double *longitudinal,
 double etx_crossing_distance(
     const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit)
 {
-    const struct etx_grid_layer *const layer = crossing->layer;
-    const double across =
-        layer->is_barrel ? (double)hit->z : (double)hit->radius;
-    const double turn = fabs((double)hit->azimuth - crossing->azimuth);
     double transverse, longitudinal;
 
-    if (fabs(across - crossing->across) > crossing->tolerance ||
-        (turn > crossing->width && turn < TWO_PI - crossing->width) ||
-        !residuals(&transverse, &longitudinal, crossing->helix,
-            crossing->curvature, hit, layer->is_barrel))
+    if (!residuals(&transverse, &longitudinal, crossing->helix,
+            crossing->curvature, hit, crossing->layer->is_barrel))
         return INFINITY;
     transverse /= (double)crossing->window->transverse;
     longitudinal /= (double)crossing->window->longitudinal;

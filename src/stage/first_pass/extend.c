@@ -50,10 +50,8 @@ static const struct etx_grid_hit *find_nearest(double *distance,
 
     if (random_hits * *distance > max_random)
         *distance = max_random / random_hits;
-    etx_grid_begin(&walk, crossing->layer, crossing->azimuth, crossing->width,
-        crossing->across - crossing->tolerance,
-        crossing->across + crossing->tolerance);
-    while ((hit = etx_grid_next(&walk)) != NULL) {
+    etx_crossing_begin(&walk, crossing);
+    while ((hit = etx_crossing_next(&walk, crossing)) != NULL) {
         const double d = etx_crossing_distance(crossing, hit);
 
         if (d < *distance) {
@@ -366,10 +364,8 @@ static void find_overlaps(struct overlap *out, const int32_t *hit,
         return;
     cross_own_layer(
         &crossing, &helix, &search->grid.layers[layer], window, max_distance);
-    etx_grid_begin(&walk, crossing.layer, crossing.azimuth, crossing.width,
-        crossing.across - crossing.tolerance,
-        crossing.across + crossing.tolerance);
-    while ((other = etx_grid_next(&walk)) != NULL)
+    etx_crossing_begin(&walk, &crossing);
+    while ((other = etx_crossing_next(&walk, &crossing)) != NULL)
         if (other->module != module)
             offer(out, other, etx_crossing_distance(&crossing, other));
 }

@@ -155,10 +155,8 @@ static void add_third(struct etx_candidate *best,
         !etx_layer_cross(
             &crossing, search, &line, (double)b->radius, to, &window))
         return;
-    etx_grid_begin(&walk, crossing.layer, crossing.azimuth, crossing.width,
-        crossing.across - crossing.tolerance,
-        crossing.across + crossing.tolerance);
-    while ((c = etx_grid_next(&walk)) != NULL) {
+    etx_crossing_begin(&walk, &crossing);
+    while ((c = etx_crossing_next(&walk, &crossing)) != NULL) {
         struct etx_candidate candidate = {
             .n_hits = ETX_SEED_LAYERS, .hit = {a->hit, b->hit, c->hit}};
 

@@ -46,13 +46,6 @@ done:
     return status;
 }
 
-static int32_t clamp_bin(double bin, int32_t n)
-{
-    if (!(bin > 0.0))
-        return 0;
-    return bin < n ? (int32_t)bin : n - 1;
-}
-
 static double across_of(
     const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
 {
@@ -62,9 +55,9 @@ static double across_of(
 static int32_t bin_of(
     const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
 {
-    const int32_t row = clamp_bin(
+    const int32_t row = etx_grid_clamp_bin(
         (across_of(layer, hit) - layer->low) * layer->per_bin, layer->n_across);
-    const int32_t column = clamp_bin(
+    const int32_t column = etx_grid_clamp_bin(
         ((double)hit->azimuth + ETX_PI) * layer->n_azimuth / (2.0 * ETX_PI),
         layer->n_azimuth);
 
@@ -73,7 +66,7 @@ static int32_t bin_of(
 
 static int32_t density_bin(const struct etx_grid_layer *layer, double across)
 {
-    return clamp_bin(
+    return etx_grid_clamp_bin(
         (across - layer->low) / (layer->high - layer->low) * ETX_GRID_N_DENSITY,
         ETX_GRID_N_DENSITY);
 }
@@ -131,6 +124,7 @@ static void lay_out(struct etx_grid *grid, int64_t n_layers)
         layer->high =
             (layer->is_barrel ? layer->max_z : layer->max_radius) + MARGIN;
         layer->per_bin = layer->n_across / (layer->high - layer->low);
+        layer->per_angle = layer->n_azimuth / (2.0 * ETX_PI);
         layer->hit = hit;
         layer->begin = begin;
         if (layer->n_hits == 0)
@@ -209,29 +203,4 @@ void etx_grid_fill(struct etx_grid *grid,
         if (layer != NULL)
             layer->hit[--layer->begin[grid->bin[i]]] = grid->row[i];
     }
-}
-
-void etx_grid_begin(struct etx_grid_walk *walk,
-    const struct etx_grid_layer *layer, double azimuth, double width,
-    double low, double high)
-{
-    const int32_t n = layer->n_azimuth;
-    const double scale = n / (2.0 * ETX_PI);
-    int32_t first = 0;
-    int32_t last = n - 1;
-
-    if (2.0 * width * scale < n - 2) {
-        /* A turn more, so that the cast rounds down. */
-        first = (int32_t)((azimuth - width + 3.0 * ETX_PI) * scale) % n;
-        last = (int32_t)((azimuth + width + 3.0 * ETX_PI) * scale) % n;
-    }
-    *walk = (struct etx_grid_walk){.layer = layer,
-        .row =
-            clamp_bin((low - layer->low) * layer->per_bin, layer->n_across) - 1,
-        .last_row =
-            clamp_bin((high - layer->low) * layer->per_bin, layer->n_across),
-        .n_spans = first <= last ? 1 : 2,
-        .first = {first, 0},
-        .last = {first <= last ? last : n - 1, last}};
-    walk->span = walk->n_spans;
 }

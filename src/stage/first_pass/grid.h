@@ -7,6 +7,7 @@
 #ifndef ETX_STAGE_FIRST_PASS_GRID_H
 #define ETX_STAGE_FIRST_PASS_GRID_H
 
+#include "base/constants.h"
 #include "data/event.h"
 #include "memory/arena.h"
 #include "stage/track_building/completion_table.h"
@@ -25,13 +26,14 @@ struct etx_grid_hit {
 struct etx_grid_layer {
     bool is_barrel;
     int32_t n_hits;
-    int32_t n_azimuth, n_across; /* bins */
+    int32_t n_azimuth, n_across; /* bins; the former a power of two */
     struct etx_grid_hit *hit;    /* [n_hits] by bin, then by row */
     int32_t *begin;              /* [n_across * n_azimuth + 1] */
     double min_radius, max_radius, min_z, max_z; /* mm */
     double radius, z;                            /* their means */
     double low, high; /* of z in a barrel, of the radius in a disc */
     double per_bin;   /* bins per mm from low on */
+    double per_angle; /* bins per rad */
     double density[ETX_GRID_N_DENSITY]; /* hits per mm^2 */
 };
 
@@ -65,11 +67,42 @@ struct etx_grid_walk {
     int32_t first[2], last[2];
 };
 
+static inline int32_t etx_grid_clamp_bin(double bin, int32_t n)
+{
+    if (!(bin > 0.0))
+        return 0;
+    return bin < n ? (int32_t)bin : n - 1;
+}
+
 /* Begin at azimuth +- width, z or radius in low .. high; the walk visits all
  * hits in this window, and some around it. */
-void etx_grid_begin(struct etx_grid_walk *walk,
+static inline void etx_grid_begin(struct etx_grid_walk *walk,
     const struct etx_grid_layer *layer, double azimuth, double width,
-    double low, double high);
+    double low, double high)
+{
+    const int32_t n = layer->n_azimuth;
+    int32_t first = 0;
+    int32_t last = n - 1;
+
+    if (2.0 * width * layer->per_angle < n - 2) {
+        /* A turn more, so that the cast rounds down. */
+        const double turn = 3.0 * ETX_PI;
+
+        first =
+            (int32_t)((azimuth - width + turn) * layer->per_angle) & (n - 1);
+        last = (int32_t)((azimuth + width + turn) * layer->per_angle) & (n - 1);
+    }
+    *walk = (struct etx_grid_walk){.layer = layer,
+        .row = etx_grid_clamp_bin(
+                   (low - layer->low) * layer->per_bin, layer->n_across) -
+               1,
+        .last_row = etx_grid_clamp_bin(
+            (high - layer->low) * layer->per_bin, layer->n_across),
+        .n_spans = first <= last ? 1 : 2,
+        .first = {first, 0},
+        .last = {first <= last ? last : n - 1, last}};
+    walk->span = walk->n_spans;
+}
 
 /* The next hit; NULL at the end. */
 static inline const struct etx_grid_hit *etx_grid_next(

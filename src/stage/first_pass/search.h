@@ -7,6 +7,8 @@
 #include "stage/first_pass/first_pass.h"
 #include "stage/first_pass/grid.h"
 
+#include <math.h>
+
 struct etx_pair_functions;
 
 #define ETX_CANDIDATE_MAX_LAYERS 20
@@ -70,10 +72,37 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
     const struct etx_track_helix *helix, double radius, int32_t layer,
     const struct etx_completion_window *window);
 
-/* The distance of a hit from the crossing helix in units of the window,
- * squared; INFINITY: not near. */
+/* The distance of a hit in the window from the crossing helix in units of the
+ * window, squared; INFINITY: not near. */
 double etx_crossing_distance(
     const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit);
+
+static inline void etx_crossing_begin(struct etx_grid_walk *walk,
+    const struct etx_layer_crossing *crossing)
+{
+    etx_grid_begin(walk, crossing->layer, crossing->azimuth, crossing->width,
+        crossing->across - crossing->tolerance,
+        crossing->across + crossing->tolerance);
+}
+
+/* The next hit in the window; NULL: there is none. */
+static inline const struct etx_grid_hit *etx_crossing_next(
+    struct etx_grid_walk *walk, const struct etx_layer_crossing *crossing)
+{
+    const struct etx_grid_hit *hit;
+
+    while ((hit = etx_grid_next(walk)) != NULL) {
+        const double across =
+            crossing->layer->is_barrel ? (double)hit->z : (double)hit->radius;
+        const double turn = fabs((double)hit->azimuth - crossing->azimuth);
+
+        if (fabs(across - crossing->across) <= crossing->tolerance &&
+            (turn <= crossing->width ||
+                turn >= 2.0 * ETX_PI - crossing->width))
+            break;
+    }
+    return hit;
+}
 
 /* The window of the step from one layer to another; NULL: unknown. */
 const struct etx_completion_window *etx_step_window(

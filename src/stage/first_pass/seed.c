@@ -151,10 +151,8 @@ static void add_third(struct etx_candidate *best,
     const struct etx_grid_hit *hit;
     struct etx_grid_walk walk;
 
-    etx_grid_begin(&walk, crossing.layer, crossing.azimuth, crossing.width,
-        crossing.across - crossing.tolerance,
-        crossing.across + crossing.tolerance);
-    while ((hit = etx_grid_next(&walk)) != NULL) {
+    etx_crossing_begin(&walk, &crossing);
+    while ((hit = etx_crossing_next(&walk, &crossing)) != NULL) {
         const double distance = etx_crossing_distance(&crossing, hit);
 
         if (!(distance < search->max_distance))
