@@ -56,12 +56,14 @@ static void make_world(struct world *world, struct etx_random *random)
         .min_radius = 114.0,
         .max_radius = 118.0,
         .min_z = -500.0,
-        .max_z = 500.0};
+        .max_z = 500.0,
+        .n_hits = 1};
     world->search.grid.layers[1] = (struct etx_grid_layer){.min_radius = 30.0,
         .max_radius = 170.0,
         .z = 600.0,
         .max_z = 603.0,
-        .min_z = 597.0};
+        .min_z = 597.0,
+        .n_hits = 1};
 }
 
 /* Some in the direction of the first hit, some anywhere, one on it, one on the
@@ -104,8 +106,8 @@ static void assert_same(const struct etx_pairs *a, const struct etx_pairs *b)
     ck_assert_mem_eq(a->slope, b->slope, n * sizeof *a->x);
 }
 
-/* One by one, as etx_seed_helix and etx_layer_cross. */
-static int32_t assert_single(const struct world *world,
+/* One by one, as etx_layer_cross. */
+static int32_t assert_crossings(const struct world *world,
     const struct etx_pairs *pairs, const struct etx_pair_crossings *crossings,
     int32_t layer)
 {
@@ -113,13 +115,12 @@ static int32_t assert_single(const struct world *world,
 
     for (int32_t i = 0; i < pairs->n; i++) {
         const struct etx_track_helix helix = etx_pair_helix(pairs, i);
-        const int32_t bin = etx_completion_pt_bin(&world->completion, &helix);
         struct etx_layer_crossing crossing;
 
-        ck_assert_int_eq(bin, pairs->bin[i]);
-        const bool is_crossed =
-            etx_layer_cross(&crossing, &world->search, &helix, pairs->radius[i],
-                layer, &world->window[layer * ETX_COMPLETION_N_PT + bin]);
+        if (!pairs->is_kept[i])
+            continue;
+        const bool is_crossed = etx_layer_cross(&crossing, &world->search,
+            &helix, pairs->radius[i], layer, &crossings->window[i]);
         ck_assert_int_eq(is_crossed, crossings->is_crossed[i] != 0);
         if (!is_crossed)
             continue;
@@ -130,6 +131,26 @@ static int32_t assert_single(const struct world *world,
         ck_assert(crossing.width == crossings->width[i]);
         ck_assert(crossing.curvature == crossings->curvature[i]);
     }
+    return n;
+}
+
+/* The crossings of both versions with a layer; how many there are. */
+static int32_t cross(const struct world *world, struct etx_pairs *pairs,
+    const struct etx_pair_crossings *windows, int32_t layer)
+{
+    const struct etx_grid_layer *const of = &world->search.grid.layers[layer];
+    struct etx_pair_crossings crossings = *windows;
+    int32_t n;
+
+    etx_pairs_plain.cross(&crossings, &world->search, pairs, of);
+    n = assert_crossings(world, pairs, &crossings, layer);
+#if defined(__x86_64__)
+    if (etx_cpu_level() >= ETX_CPU_AVX2) {
+        crossings = *windows;
+        etx_pairs_avx2.cross(&crossings, &world->search, pairs, of);
+        (void)assert_crossings(world, pairs, &crossings, layer);
+    }
+#endif
     return n;
 }
 
@@ -147,8 +168,6 @@ ETX_TEST(test_first_pass_pairs_agree)
         struct etx_pairs plain, fast;
 
         make_world(world, &random);
-        world->search.grid.layers[0].n_hits = 1;
-        world->search.grid.layers[1].n_hits = 1;
         draw_pairs(&plain, world, &random);
         fast = plain;
         n_pairs += plain.n;
@@ -160,21 +179,94 @@ ETX_TEST(test_first_pass_pairs_agree)
             assert_same(&plain, &fast);
         }
 #endif
-        for (int32_t seed = 0; seed < N_SEEDS; seed++) {
-            struct etx_pair_crossings crossings;
+        for (int32_t i = 0; i < plain.n; i++) {
+            const struct etx_track_helix helix = etx_pair_helix(&plain, i);
 
-            etx_pairs_plain.cross(&crossings, &world->search, &plain, seed);
-            n_crossed[seed] += assert_single(world, &plain, &crossings, seed);
-#if defined(__x86_64__)
-            if (etx_cpu_level() >= ETX_CPU_AVX2) {
-                etx_pairs_avx2.cross(&crossings, &world->search, &fast, seed);
-                (void)assert_single(world, &plain, &crossings, seed);
-            }
-#endif
+            ck_assert_int_eq(plain.bin[i],
+                etx_completion_pt_bin(&world->completion, &helix));
+            plain.is_kept[i] = true;
+        }
+        for (int32_t seed = 0; seed < N_SEEDS; seed++) {
+            struct etx_pair_crossings windows;
+
+            for (int32_t i = 0; i < plain.n; i++)
+                windows.window[i] =
+                    world->window[seed * ETX_COMPLETION_N_PT + plain.bin[i]];
+            n_crossed[seed] += cross(world, &plain, &windows, seed);
         }
     }
     ck_assert_int_gt(n_kept, N_ROUNDS);
     ck_assert_int_lt(n_kept, n_pairs);
     for (int32_t seed = 0; seed < N_SEEDS; seed++)
         ck_assert_int_gt(n_crossed[seed], N_ROUNDS / 4);
+}
+
+/* A line leads from the first hit to the second; its window is twice that of a
+ * helix, and as much wider as a track bends up to the layer. */
+static void assert_line(const struct world *world,
+    const struct etx_pairs *pairs, const struct etx_pair_crossings *windows,
+    const struct etx_completion_window *known, int32_t layer, int32_t i)
+{
+    const struct etx_grid_layer *const to = &world->search.grid.layers[layer];
+    const double length = hypot(pairs->x[i] - (double)world->first.x,
+        pairs->y[i] - (double)world->first.y);
+    const double back_x = pairs->x[i] - length * pairs->tangent_x[i];
+    const double back_y = pairs->y[i] - length * pairs->tangent_y[i];
+    const double path = to->is_barrel
+                            ? fabs(to->radius - pairs->radius[i])
+                            : fabs((to->z - pairs->z[i]) / pairs->slope[i]);
+    const double bend =
+        0.5 * world->search.max_curvature * path * (length + path);
+    const double transverse =
+        2.0 * (double)known->transverse + bend / world->search.reach;
+
+    ck_assert_int_eq(pairs->is_kept[i] != 0, length >= ETX_MIN_CHORD);
+    if (!pairs->is_kept[i])
+        return;
+    ck_assert_double_eq_tol(back_x, (double)world->first.x, 1e-9);
+    ck_assert_double_eq_tol(back_y, (double)world->first.y, 1e-9);
+    ck_assert_double_eq_tol(
+        pairs->z[i] - length * pairs->slope[i], (double)world->first.z, 1e-9);
+    ck_assert(pairs->curvature[i] == 0.0);
+    ck_assert_double_eq_tol(
+        (double)windows->window[i].transverse, fmin(transverse, 25.0), 1e-5);
+    ck_assert_double_eq_tol((double)windows->window[i].longitudinal,
+        fmin(2.0 * (double)known->longitudinal, 50.0), 1e-5);
+}
+
+/* The same of lines, where seeds lead anywhere. */
+ETX_TEST(test_first_pass_lines_agree)
+{
+    scoped struct world *world = etx_test_alloc(1, sizeof *world);
+    struct etx_random random;
+    int64_t n_crossed[N_SEEDS] = {0, 0};
+
+    etx_random_init(&random, 22, 0, 0);
+    for (int32_t round = 0; round < N_ROUNDS; round++) {
+        const int32_t layer = round % N_SEEDS;
+        struct etx_pair_crossings windows;
+        struct etx_pairs plain, fast;
+
+        make_world(world, &random);
+        draw_pairs(&plain, world, &random);
+        fast = plain;
+        etx_pairs_plain.find_lines(&windows, &plain, &world->search,
+            &world->search.grid.layers[layer], &world->window[0]);
+        for (int32_t i = 0; i < plain.n; i++)
+            assert_line(world, &plain, &windows, &world->window[0], layer, i);
+#if defined(__x86_64__)
+        if (etx_cpu_level() >= ETX_CPU_AVX2) {
+            struct etx_pair_crossings others;
+
+            etx_pairs_avx2.find_lines(&others, &fast, &world->search,
+                &world->search.grid.layers[layer], &world->window[0]);
+            assert_same(&plain, &fast);
+            ck_assert_mem_eq(windows.window, others.window,
+                (size_t)plain.n * sizeof *windows.window);
+        }
+#endif
+        n_crossed[layer] += cross(world, &plain, &windows, layer);
+    }
+    for (int32_t layer = 0; layer < N_SEEDS; layer++)
+        ck_assert_int_gt(n_crossed[layer], N_ROUNDS / 4);
 }

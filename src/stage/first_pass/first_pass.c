@@ -290,6 +290,7 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
             n_tracks = label[i] + 1;
     ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
     search->leads_anywhere = true;
+    search->pairs = choose_pairs(host);
     search->max_distance = NEW_MAX_DISTANCE;
     search->reach = sqrt(search->max_distance);
     search->max_curvature = curvature_of(completion, (double)options->min_pt);

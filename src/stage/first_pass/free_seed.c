@@ -2,21 +2,15 @@
  * anywhere: on barrels, or on discs of one volume, that follow each other.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "stage/first_pass/search.h"
-
-#include "stage/first_pass/arc.h"
+#include "stage/first_pass/pairs.h"
 #include "stage/track_building/completion.h"
 
-#define MIN_CHORD   1.0 /* mm */
 #define MAX_TURN    1.0 /* rad, from the first hit to the second */
 #define MAX_SIDE    1.0 /* sideways per path outward, mm/mm */
 #define MAX_SLOPE   2.0 /* z per path outward, between barrels */
 #define MAX_OUTWARD 1.0 /* radius per z, between discs */
 #define DISC_SIDE   0.5 /* sideways per z */
-#define WIDER       2.0 /* a line through two hits than a helix through three */
-#define MAX_ACROSS  25.0f /* mm, windows of a crossing */
-#define MAX_ALONG   50.0f
-#define WINDOW_BIN  2 /* of transverse momentum */
+#define WINDOW_BIN  2   /* of transverse momentum */
 
 /* true: l follows from, as far as their kinds go. */
 static bool follows(
@@ -79,25 +73,6 @@ static void begin_pairs(struct etx_grid_walk *walk,
     }
 }
 
-/* The line through a and b, at b; false: they are one point. */
-static bool line_through(struct etx_track_helix *out,
-    const struct etx_grid_hit *a, const struct etx_grid_hit *b)
-{
-    const double x = (double)b->x - (double)a->x;
-    const double y = (double)b->y - (double)a->y;
-    const double length = sqrt(x * x + y * y);
-
-    if (length < MIN_CHORD)
-        return false;
-    *out = (struct etx_track_helix){.x = (double)b->x,
-        .y = (double)b->y,
-        .z = (double)b->z,
-        .tangent_x = x / length,
-        .tangent_y = y / length,
-        .slope = ((double)b->z - (double)a->z) / length};
-    return true;
-}
-
 /* The window of the step from one layer to another; where tracks begin it is
  * known of the way back alone. NULL: unknown. */
 static const struct etx_completion_window *window_between(
@@ -111,62 +86,49 @@ static const struct etx_completion_window *window_between(
     return etx_step_window(completion, ETX_INWARD, to, from, WINDOW_BIN);
 }
 
-/* The window around the line through a and b at the next layer: that of a helix
- * through three hits, wider, and as far as a track may bend. */
-static bool third_window(struct etx_completion_window *out,
-    const struct etx_first_pass_search *search,
-    const struct etx_track_helix *line, const struct etx_grid_hit *a,
-    const struct etx_grid_hit *b, int32_t from, int32_t to)
-{
-    const struct etx_grid_layer *const layer = &search->grid.layers[to];
-    const struct etx_completion_window *const known =
-        window_between(search->completion, from, to);
-    const double length =
-        hypot((double)b->x - (double)a->x, (double)b->y - (double)a->y);
-    const double path =
-        layer->is_barrel
-            ? fabs(layer->radius - (double)b->radius)
-            : fabs(layer->z - line->z) / fmax(fabs(line->slope), 1e-3);
-    const double bend = 0.5 * search->max_curvature * path * (length + path);
-
-    if (known == NULL || known->transverse <= 0.0f)
-        return false;
-    out->transverse =
-        fminf((float)(WIDER * (double)known->transverse + bend / search->reach),
-            MAX_ACROSS);
-    out->longitudinal = fminf((float)WIDER * known->longitudinal, MAX_ALONG);
-    return true;
-}
-
-/* Candidates of a pair with every third hit. */
+/* Candidates of pair i with every third hit. */
 static void add_third(struct etx_candidate *best,
-    const struct etx_first_pass_search *search, const struct etx_grid_hit *a,
-    const struct etx_grid_hit *b, int32_t from, int32_t to)
+    const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
+    const struct etx_pair_crossings *crossings,
+    const struct etx_grid_layer *layer, int32_t i)
 {
     const float *const position = search->event->position;
-    struct etx_completion_window window;
-    struct etx_layer_crossing crossing;
+    const struct etx_track_helix line = etx_pair_helix(pairs, i);
+    const struct etx_layer_crossing crossing =
+        etx_pair_crossing(crossings, i, &line, layer);
     const struct etx_grid_hit *c;
-    struct etx_track_helix line, helix;
+    struct etx_track_helix helix;
     struct etx_grid_walk walk;
 
-    if (!line_through(&line, a, b) ||
-        !third_window(&window, search, &line, a, b, from, to) ||
-        !etx_layer_cross(
-            &crossing, search, &line, (double)b->radius, to, &window))
-        return;
     etx_crossing_begin(&walk, &crossing);
     while ((c = etx_crossing_next(&walk, &crossing)) != NULL) {
-        struct etx_candidate candidate = {
-            .n_hits = ETX_SEED_LAYERS, .hit = {a->hit, b->hit, c->hit}};
+        struct etx_candidate candidate = {.n_hits = ETX_SEED_LAYERS,
+            .hit = {pairs->first, pairs->hit[i], c->hit}};
 
         if (etx_crossing_distance(&crossing, c) < search->max_distance &&
-            etx_track_helix_through(&helix, position + 3 * (int64_t)a->hit,
-                position + 3 * (int64_t)b->hit,
+            etx_track_helix_through(&helix,
+                position + 3 * (int64_t)pairs->first,
+                position + 3 * (int64_t)pairs->hit[i],
                 position + 3 * (int64_t)c->hit) &&
             fabs(helix.curvature) <= search->max_curvature)
             etx_candidate_finish(best, search, &candidate);
     }
+}
+
+/* Candidates of the pairs, which are gone then. */
+static void add_thirds(struct etx_candidate *best,
+    const struct etx_first_pass_search *search, struct etx_pairs *pairs,
+    const struct etx_grid_layer *layer,
+    const struct etx_completion_window *window)
+{
+    struct etx_pair_crossings crossings;
+
+    search->pairs->find_lines(&crossings, pairs, search, layer, window);
+    search->pairs->cross(&crossings, search, pairs, layer);
+    for (int32_t i = 0; i < pairs->n; i++)
+        if (pairs->is_kept[i] && crossings.is_crossed[i])
+            add_third(best, search, pairs, &crossings, layer, i);
+    pairs->n = 0;
 }
 
 void etx_free_candidates(struct etx_candidate *best,
@@ -175,6 +137,8 @@ void etx_free_candidates(struct etx_candidate *best,
     const struct etx_grid_hit *const a = &search->grid.row[first];
     const int32_t second = next_layer(search, search->layer[first]);
     const int32_t third = second < 0 ? -1 : next_layer(search, second);
+    const struct etx_completion_window *window;
+    struct etx_pairs pairs = {.first = first};
     const struct etx_grid_hit *b;
     struct etx_grid_walk walk;
 
@@ -182,7 +146,15 @@ void etx_free_candidates(struct etx_candidate *best,
         best[k].n_hits = 0;
     if (third < 0)
         return;
+    window = window_between(search->completion, second, third);
+    if (window == NULL || window->transverse <= 0.0f)
+        return;
     begin_pairs(&walk, a, &search->grid.layers[second]);
-    while ((b = etx_grid_next(&walk)) != NULL)
-        add_third(best, search, a, b, second, third);
+    while ((b = etx_grid_next(&walk)) != NULL) {
+        etx_pairs_add(&pairs, b);
+        if (pairs.n == ETX_PAIRS)
+            add_thirds(
+                best, search, &pairs, &search->grid.layers[third], window);
+    }
+    add_thirds(best, search, &pairs, &search->grid.layers[third], window);
 }

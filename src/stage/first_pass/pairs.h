@@ -16,19 +16,32 @@ struct etx_pairs {
     int32_t first; /* hit */
     int32_t n;
     int32_t hit[ETX_PAIRS];
-    int32_t bin[ETX_PAIRS]; /* of transverse momentum */
-    int64_t is_kept[ETX_PAIRS];
-    double radius[ETX_PAIRS]; /* mm */
+    int32_t bin[ETX_PAIRS];     /* of transverse momentum */
+    int64_t is_kept[ETX_PAIRS]; /* there is a helix or line, as is wanted */
+    double radius[ETX_PAIRS];   /* mm */
     double x[ETX_PAIRS], y[ETX_PAIRS], z[ETX_PAIRS], tangent_x[ETX_PAIRS],
         tangent_y[ETX_PAIRS], curvature[ETX_PAIRS], slope[ETX_PAIRS];
 };
 
-/* Where the helices cross the third layer of a seed. */
+/* Where the helices cross a third layer. */
 struct etx_pair_crossings {
+    struct etx_completion_window window[ETX_PAIRS];
     int64_t is_crossed[ETX_PAIRS];
     double across[ETX_PAIRS], tolerance[ETX_PAIRS], azimuth[ETX_PAIRS],
         width[ETX_PAIRS], curvature[ETX_PAIRS];
 };
+
+static inline void etx_pairs_add(
+    struct etx_pairs *pairs, const struct etx_grid_hit *second)
+{
+    const int32_t n = pairs->n++;
+
+    pairs->hit[n] = second->hit;
+    pairs->radius[n] = (double)second->radius;
+    pairs->x[n] = (double)second->x;
+    pairs->y[n] = (double)second->y;
+    pairs->z[n] = (double)second->z;
+}
 
 static inline struct etx_track_helix etx_pair_helix(
     const struct etx_pairs *pairs, int32_t i)
@@ -41,6 +54,21 @@ static inline struct etx_track_helix etx_pair_helix(
         .curvature = pairs->curvature[i],
         .slope = pairs->slope[i],
         .z_middle = 0.5 * pairs->z[i]};
+}
+
+/* Crossing i of helix, that of pair i. */
+static inline struct etx_layer_crossing etx_pair_crossing(
+    const struct etx_pair_crossings *crossings, int32_t i,
+    const struct etx_track_helix *helix, const struct etx_grid_layer *layer)
+{
+    return (struct etx_layer_crossing){.helix = helix,
+        .layer = layer,
+        .window = &crossings->window[i],
+        .across = crossings->across[i],
+        .tolerance = crossings->tolerance[i],
+        .azimuth = crossings->azimuth[i],
+        .width = crossings->width[i],
+        .curvature = crossings->curvature[i]};
 }
 
 /* The circle through the beam line (Menger) and the hits a and b, without
@@ -78,10 +106,16 @@ struct etx_pair_functions {
      * left out. */
     void (*find_helices)(
         struct etx_pairs *pairs, const struct etx_first_pass_search *search);
-    /* Where they cross the third layer of a seed, which has hits. */
+    /* The lines through all pairs, and windows on a layer that are wider than
+     * this one, and as much as a track may bend. */
+    void (*find_lines)(struct etx_pair_crossings *windows,
+        struct etx_pairs *pairs, const struct etx_first_pass_search *search,
+        const struct etx_grid_layer *layer,
+        const struct etx_completion_window *window);
+    /* Where they cross a layer, which has hits; with the windows in *out. */
     void (*cross)(struct etx_pair_crossings *out,
         const struct etx_first_pass_search *search,
-        const struct etx_pairs *pairs, int64_t seed);
+        const struct etx_pairs *pairs, const struct etx_grid_layer *layer);
 };
 
 extern const struct etx_pair_functions etx_pairs_plain, etx_pairs_avx2;

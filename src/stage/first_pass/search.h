@@ -77,8 +77,8 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
 double etx_crossing_distance(
     const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit);
 
-static inline void etx_crossing_begin(struct etx_grid_walk *walk,
-    const struct etx_layer_crossing *crossing)
+static inline void etx_crossing_begin(
+    struct etx_grid_walk *walk, const struct etx_layer_crossing *crossing)
 {
     etx_grid_begin(walk, crossing->layer, crossing->azimuth, crossing->width,
         crossing->across - crossing->tolerance,
@@ -97,8 +97,7 @@ static inline const struct etx_grid_hit *etx_crossing_next(
         const double turn = fabs((double)hit->azimuth - crossing->azimuth);
 
         if (fabs(across - crossing->across) <= crossing->tolerance &&
-            (turn <= crossing->width ||
-                turn >= 2.0 * ETX_PI - crossing->width))
+            (turn <= crossing->width || turn >= 2.0 * ETX_PI - crossing->width))
             break;
     }
     return hit;

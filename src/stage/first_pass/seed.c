@@ -122,17 +122,6 @@ void etx_candidate_finish(struct etx_candidate *best,
         keep(best, candidate);
 }
 
-static void add_pair(struct etx_pairs *pairs, const struct etx_grid_hit *second)
-{
-    const int32_t n = pairs->n++;
-
-    pairs->hit[n] = second->hit;
-    pairs->radius[n] = (double)second->radius;
-    pairs->x[n] = (double)second->x;
-    pairs->y[n] = (double)second->y;
-    pairs->z[n] = (double)second->z;
-}
-
 /* Candidates of pair i with every third hit on the layer of a seed. */
 static void add_third(struct etx_candidate *best,
     const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
@@ -140,14 +129,8 @@ static void add_third(struct etx_candidate *best,
 {
     const struct etx_first_pass *const table = search->first_pass;
     const struct etx_track_helix helix = etx_pair_helix(pairs, i);
-    const struct etx_layer_crossing crossing = {.helix = &helix,
-        .layer = &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]],
-        .window = &table->window[seed * ETX_COMPLETION_N_PT + pairs->bin[i]],
-        .across = crossings->across[i],
-        .tolerance = crossings->tolerance[i],
-        .azimuth = crossings->azimuth[i],
-        .width = crossings->width[i],
-        .curvature = crossings->curvature[i]};
+    const struct etx_layer_crossing crossing = etx_pair_crossing(crossings, i,
+        &helix, &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]]);
     const struct etx_grid_hit *hit;
     struct etx_grid_walk walk;
 
@@ -165,24 +148,37 @@ static void add_third(struct etx_candidate *best,
     }
 }
 
+/* Where the pairs cross the third layer of a seed. */
+static void cross_third(struct etx_pair_crossings *out,
+    const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
+    int64_t seed)
+{
+    const struct etx_first_pass *const table = search->first_pass;
+    const struct etx_grid_layer *const layer =
+        &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]];
+
+    if (layer->n_hits == 0) {
+        memset(out->is_crossed, 0, sizeof out->is_crossed);
+        return;
+    }
+    for (int32_t i = 0; i < pairs->n; i++)
+        out->window[i] =
+            table->window[seed * ETX_COMPLETION_N_PT + pairs->bin[i]];
+    search->pairs->cross(out, search, pairs, layer);
+}
+
 /* Candidates of the pairs, which are gone then, with the seeds begin ..
  * end - 1 of this pass, MAX_TOGETHER at most. */
 static void add_thirds(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_pairs *pairs,
     int64_t begin, int64_t end)
 {
-    const int64_t *const layers = search->first_pass->seed;
     const int64_t *const seed = search->seed;
     struct etx_pair_crossings crossings[MAX_TOGETHER];
 
     search->pairs->find_helices(pairs, search);
     for (int64_t k = begin; k < end; k++)
-        if (search->grid.layers[layers[seed[k] * ETX_SEED_WIDTH + 2]].n_hits >
-            0)
-            search->pairs->cross(&crossings[k - begin], search, pairs, seed[k]);
-        else
-            memset(crossings[k - begin].is_crossed, 0,
-                sizeof crossings->is_crossed);
+        cross_third(&crossings[k - begin], search, pairs, seed[k]);
     for (int32_t i = 0; i < pairs->n; i++)
         for (int64_t k = begin; k < end; k++)
             if (crossings[k - begin].is_crossed[i])
@@ -212,7 +208,7 @@ static void add_pairs(struct etx_candidate *best,
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
     while ((second = etx_grid_next(&walk)) != NULL) {
-        add_pair(&pairs, second);
+        etx_pairs_add(&pairs, second);
         if (pairs.n == ETX_PAIRS)
             add_thirds(best, search, &pairs, begin, end);
     }

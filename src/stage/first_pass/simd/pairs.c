@@ -7,6 +7,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/pairs.h"
 
+#define WIDER      2.0 /* a line through two hits than a helix through three */
+#define MAX_ACROSS 25.0f /* mm, windows of a crossing */
+#define MAX_ALONG  50.0f
+#define MIN_SLOPE  1e-3
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* is_kept: the helix comes from the beam line. */
@@ -73,14 +78,60 @@ static void find_helices(
     keep_helices(pairs, search);
 }
 
+/* Element i of find_lines. */
+INLINE void find_line(struct etx_pair_crossings *out, struct etx_pairs *pairs,
+    const struct etx_first_pass_search *search, const struct etx_grid_hit *a,
+    const struct etx_grid_layer *layer,
+    const struct etx_completion_window *window, bool is_barrel, int32_t i)
+{
+    const double x = pairs->x[i] - (double)a->x;
+    const double y = pairs->y[i] - (double)a->y;
+    const double length = sqrt(x * x + y * y);
+    const double slope = (pairs->z[i] - (double)a->z) / length;
+    const double steep = fabs(slope) > MIN_SLOPE ? fabs(slope) : MIN_SLOPE;
+    const double path = is_barrel ? fabs(layer->radius - pairs->radius[i])
+                                  : fabs(layer->z - pairs->z[i]) / steep;
+    const double bend = 0.5 * search->max_curvature * path * (length + path);
+    const float transverse =
+        (float)(WIDER * (double)window->transverse + bend / search->reach);
+    const float longitudinal = (float)WIDER * window->longitudinal;
+
+    pairs->tangent_x[i] = x / length;
+    pairs->tangent_y[i] = y / length;
+    pairs->curvature[i] = 0.0;
+    pairs->slope[i] = slope;
+    pairs->is_kept[i] = length >= ETX_MIN_CHORD;
+    out->window[i].transverse =
+        transverse < MAX_ACROSS ? transverse : MAX_ACROSS;
+    out->window[i].longitudinal =
+        longitudinal < MAX_ALONG ? longitudinal : MAX_ALONG;
+}
+
+static void find_lines(struct etx_pair_crossings *out, struct etx_pairs *pairs,
+    const struct etx_first_pass_search *search,
+    const struct etx_grid_layer *layer,
+    const struct etx_completion_window *window)
+{
+    const struct etx_grid_hit *const a = &search->grid.row[pairs->first];
+
+    if (layer->is_barrel) {
+#pragma omp simd
+        for (int32_t i = 0; i < pairs->n; i++)
+            find_line(out, pairs, search, a, layer, window, true, i);
+    } else {
+#pragma omp simd
+        for (int32_t i = 0; i < pairs->n; i++)
+            find_line(out, pairs, search, a, layer, window, false, i);
+    }
+}
+
 /* Element i, on a layer of this kind. */
 INLINE void cross_one(struct etx_pair_crossings *out,
     const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
-    const struct etx_grid_layer *layer,
-    const struct etx_completion_window *windows, bool is_barrel, int32_t i)
+    const struct etx_grid_layer *layer, bool is_barrel, int32_t i)
 {
     const struct etx_track_helix helix = etx_pair_helix(pairs, i);
-    const struct etx_completion_window window = windows[pairs->bin[i]];
+    const struct etx_completion_window window = out->window[i];
     struct etx_layer_crossing crossing = {.helix = &helix,
         .layer = layer,
         .window = &window,
@@ -97,29 +148,25 @@ INLINE void cross_one(struct etx_pair_crossings *out,
     out->curvature[i] = crossing.curvature;
 }
 
-static void cross_third(struct etx_pair_crossings *out,
+static void cross(struct etx_pair_crossings *out,
     const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
-    int64_t seed)
+    const struct etx_grid_layer *layer)
 {
-    const struct etx_first_pass *const table = search->first_pass;
-    const struct etx_grid_layer *const layer =
-        &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]];
-    const struct etx_completion_window *const windows =
-        table->window + seed * ETX_COMPLETION_N_PT;
-
     if (layer->is_barrel) {
 #pragma omp simd
         for (int32_t i = 0; i < pairs->n; i++)
-            cross_one(out, search, pairs, layer, windows, true, i);
+            cross_one(out, search, pairs, layer, true, i);
     } else {
 #pragma omp simd
         for (int32_t i = 0; i < pairs->n; i++)
-            cross_one(out, search, pairs, layer, windows, false, i);
+            cross_one(out, search, pairs, layer, false, i);
     }
 }
 
 #ifdef ETX_ISA
-const struct etx_pair_functions etx_pairs_avx2 = {find_helices, cross_third};
+const struct etx_pair_functions etx_pairs_avx2 = {
+    find_helices, find_lines, cross};
 #else
-const struct etx_pair_functions etx_pairs_plain = {find_helices, cross_third};
+const struct etx_pair_functions etx_pairs_plain = {
+    find_helices, find_lines, cross};
 #endif
