@@ -97,21 +97,19 @@ static void add_third(struct etx_candidate *best,
     const struct etx_layer_crossing crossing =
         etx_pair_crossing(crossings, i, &line, layer);
     const struct etx_grid_hit *c;
-    struct etx_track_helix helix;
+    struct etx_candidate candidate;
     struct etx_grid_walk walk;
 
     etx_crossing_begin(&walk, &crossing);
     while ((c = etx_crossing_next(&walk, &crossing)) != NULL) {
-        struct etx_candidate candidate = {.n_hits = ETX_SEED_LAYERS,
-            .hit = {pairs->first, pairs->hit[i], c->hit}};
-
-        if (etx_crossing_distance(&crossing, c) < search->max_distance &&
-            etx_track_helix_through(&helix,
-                position + 3 * (int64_t)pairs->first,
+        if (!(etx_crossing_distance(&crossing, c) < search->max_distance) ||
+            fabs(etx_curvature_through(position + 3 * (int64_t)pairs->first,
                 position + 3 * (int64_t)pairs->hit[i],
-                position + 3 * (int64_t)c->hit) &&
-            fabs(helix.curvature) <= search->max_curvature)
-            etx_candidate_finish(best, search, &candidate);
+                position + 3 * (int64_t)c->hit)) > search->max_curvature)
+            continue;
+        etx_candidate_begin(
+            &candidate, pairs->first, pairs->hit[i], c->hit, 0.0f, 0);
+        etx_candidate_finish(best, search, &candidate);
     }
 }
 

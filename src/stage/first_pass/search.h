@@ -26,6 +26,20 @@ struct etx_candidate {
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
 };
 
+/* A candidate of three hits; those behind them are not set. */
+static inline void etx_candidate_begin(struct etx_candidate *candidate,
+    int32_t a, int32_t b, int32_t c, float distance, uint32_t gaps)
+{
+    candidate->n_hits = 3;
+    candidate->n_layers = candidate->n_holes = 0;
+    candidate->gaps = gaps;
+    candidate->layers = 0;
+    candidate->distance = distance;
+    candidate->hit[0] = a;
+    candidate->hit[1] = b;
+    candidate->hit[2] = c;
+}
+
 /* What a search reads. first_pass may be NULL where seeds lead anywhere. */
 struct etx_first_pass_search {
     const struct etx_first_pass *first_pass;

@@ -132,6 +132,7 @@ static void add_third(struct etx_candidate *best,
     const struct etx_layer_crossing crossing = etx_pair_crossing(crossings, i,
         &helix, &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]]);
     const struct etx_grid_hit *hit;
+    struct etx_candidate candidate;
     struct etx_grid_walk walk;
 
     etx_crossing_begin(&walk, &crossing);
@@ -140,10 +141,8 @@ static void add_third(struct etx_candidate *best,
 
         if (!(distance < search->max_distance))
             continue;
-        struct etx_candidate candidate = {.n_hits = ETX_SEED_LAYERS,
-            .gaps = search->lacks_hit ? SEED_GAPS : 0,
-            .distance = (float)distance,
-            .hit = {pairs->first, pairs->hit[i], hit->hit}};
+        etx_candidate_begin(&candidate, pairs->first, pairs->hit[i], hit->hit,
+            (float)distance, search->lacks_hit ? SEED_GAPS : 0);
         etx_candidate_finish(best, search, &candidate);
     }
 }

@@ -84,6 +84,18 @@ bool etx_track_helix_through(
     return true;
 }
 
+double etx_curvature_through(const float *a, const float *b, const float *c)
+{
+    const struct chord first =
+        chord_between((double)a[0], (double)a[1], (double)b[0], (double)b[1]);
+    const struct chord last =
+        chord_between((double)b[0], (double)b[1], (double)c[0], (double)c[1]);
+    double curvature = INFINITY;
+
+    (void)find_curvature(&curvature, &first, &last);
+    return curvature;
+}
+
 bool etx_track_helix_towards_beam(
     struct etx_track_helix *helix, const float *far)
 {

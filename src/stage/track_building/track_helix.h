@@ -24,6 +24,9 @@ struct etx_track_helix {
 bool etx_track_helix_through(struct etx_track_helix *out, const float *a,
     const float *b, const float *c);
 
+/* Its curvature alone; INFINITY: two of them are one point. */
+double etx_curvature_through(const float *a, const float *b, const float *c);
+
 /* Replace tangent and curvature by the ones of the circle through the hit far,
  * the end and the beam line; false when that direction differs by more than 26
  * degrees: the track does not come from the beam line. */
