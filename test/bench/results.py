@@ -99,6 +99,7 @@ FITTING = "docs/fitting.md"
 ROBUSTNESS = "docs/robustness.md"
 STUDIES = "test/bench/tables/README.md"
 HASHED = "test/bench/tables/hashed_pairs"
+HASHING = f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
 TEN = "train-medium/event00000000?-*"
 
 
@@ -114,11 +115,14 @@ def construction(events: str, count: int, more: str = "") -> Table:
     """Ways to candidate edges, learned from the full training events."""
     learn = ("train-full", "train-full-more")
     folders = " ".join(f"$EVENTS/{name}" for name in learn)
-    command = f"--events $EVENTS/{events} --count {count} --learn {folders} {more}"
-    code = (*PIPELINE, "src/train/module_map")
-    return study(
-        CONSTRUCTION, "construction", command, (events, *learn), code, (DEFAULT,)
+    command = (
+        f"{HASHING}python3 -m tables.construction --hashed build/hashed.so "
+        f"--events $EVENTS/{events} --count {count} --learn {folders} {more}"
     )
+    names = ("construction", "neighbours")
+    modules = (f"test/bench/tables/{name}.py" for name in names)
+    code = (*PIPELINE, "src/train/module_map", f"{HASHED}.c", *modules)
+    return Table(CONSTRUCTION, command, (DEFAULT,), (events, *learn), code)
 
 
 TABLES: dict[str, Table] = {
@@ -127,6 +131,12 @@ TABLES: dict[str, Table] = {
         "physics",
         "--set medium=$EVENTS/test-medium --set full=$EVENTS/test-full",
         ["test-medium", "test-full"],
+    ),
+    "challenge": study(
+        RESULTS,
+        "physics",
+        "--set challenge=$EVENTS/trackml_event",
+        ["trackml_event"],
     ),
     "losses": study(RESULTS, "losses", "--events $EVENTS/test-full", ["test-full"]),
     "seeds": study(
@@ -176,6 +186,15 @@ TABLES: dict[str, Table] = {
         ("test-medium", "test-full"),
         (*PIPELINE, "test/bench/tables/robustness.py"),
     ),
+    "compared": Table(
+        "docs/simulation.md",
+        "python3 -m exatrkx.compare_events --detectors examples/data/detectors.csv.gz "
+        "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml",
+        (),
+        ("trackml_event", "test-medium", "test-medium-trackml"),
+        ("bindings/python/exatrkx/compare_events.py",),
+    ),
+    "acts": study(ROBUSTNESS, "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
     "sectors": Table(
         "docs/graph_parallel.md",
         "build/test/sectors examples/models/default.safetensors "
@@ -223,7 +242,7 @@ TABLES: dict[str, Table] = {
     ),
     "neighbours": Table(
         CONSTRUCTION,
-        f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
+        HASHING
         + "; echo; ".join(
             "python3 -m tables.neighbours --hashed build/hashed.so "
             f"--events $EVENTS/{name} --count {count}"
@@ -251,6 +270,23 @@ TABLES: dict[str, Table] = {
     ),
     "reflections": training("reflections"),
     "reflections-offset": training("reflections", sets="offset"),
+    "reflections-ends": training("reflections", sets="ends"),
+    "sampling": study(
+        STUDIES,
+        "sampling",
+        "--data $EVENTS/train-medium "
+        "--validation $EVENTS/valid-full --validation-events 1",
+        [TEN, "valid-full"],
+        (*TRAINING, "test/bench/tables/training.py"),
+        (),
+    ),
+    "filters": training("filters"),
+    "cascade": training("cascade"),
+    "cascade-full": training(
+        "cascade", "--train-events 2 --validation-events 1 --steps 500", "full"
+    ),
+    "families": training("families"),
+    "momentum": training("momentum"),
     "triplets": training("triplets"),
     "triplets-barrel": training("triplets", "--barrel"),
     "hough": training("hough"),
@@ -280,9 +316,25 @@ TABLES: dict[str, Table] = {
         (TEN, "valid-medium"),
         (*TRAINING, "src/train/ranks", "src/dist", "test/bench/scaling/costs.py"),
     ),
+    "balance": Table(
+        "test/bench/scaling/README.md",
+        "python3 -m scaling balance --out build/balance --ranks 2 --steps 9 "
+        "--data $EVENTS/train-full "
+        '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 17)',
+        (),
+        ("train-full", "train-medium"),
+        (*TRAINING, "src/train/ranks", "test/bench/scaling/balance.py"),
+    ),
+    "memory": Table(
+        "test/bench/README.md",
+        "python3 test/bench/training.py memory build/memory --steps 60",
+        CANDIDATES,
+        ("examples/data",),
+        (*TRAINING, "test/bench/training.py"),
+    ),
     "switches": Table(
         "test/bench/README.md",
-        "python3 test/bench/training.py ranks build/switches --steps 12",
+        "python3 test/bench/training.py ranks build/switches --steps 12 --seeds 3",
         CANDIDATES,
         ("examples/data",),
         (*TRAINING, "src/train/ranks", "src/dist", "test/bench/training.py"),

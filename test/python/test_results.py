@@ -17,6 +17,7 @@ from support import ROOT, FolderCase
 from exatrkx import safetensors_file
 
 import results
+from peers import catalogue
 
 PAGE = """# Toy
 
@@ -143,13 +144,60 @@ class Results(FolderCase):
                 results.stamp_of(table, ROOT, None)
 
     def test_what_the_list_of_the_papers_runs_exists(self) -> None:
-        """Tables, suites and tests in Python that it names."""
-        text = (ROOT / "docs" / "papers.md").read_text()
-        tables = re.findall(r'`TABLE="?([a-z -]+)', text)
-        tables = {name for names in tables for name in names.split()} - {"x"}
+        """Tables, suites, tests in Python, targets, sections, programs with their
+        options, and stages of other software that it names."""
+        text = papers()
+
+        def named(pattern: str) -> set[str]:
+            return {word for words in re.findall(pattern, text) for word in words.split()}
+
+        tables = named(r'`TABLE="?([a-z -]+)') - {"x"}
         self.assertLessEqual(tables, set(results.TABLES))
         sources = {path.stem for path in (ROOT / "test").rglob("test_*.*")}
-        suites = set(re.findall(r"`SUITE=([a-z_]+)", text)) - {"x"}
-        modules = set(re.findall(r"`(test_[a-z_]+)`", text)) - {"test_x"}
+        suites = named(r'`SUITE="?([a-z_ ]+)') - {"x"}
+        modules = named(r"`(test_[a-z_]+)`") - {"test_x"}
         self.assertLessEqual({f"test_{name}" for name in suites} | modules, sources)
         self.assertGreater(min(len(tables), len(suites), len(modules)), 3)
+        makefile = (ROOT / "Makefile").read_text() + (ROOT / "test.mk").read_text()
+        for target in named(r"`make ([a-z-]+)") - {"build"}:
+            self.assertRegex(makefile, rf"(?m)^([a-z-]+ )*{target}( [a-z-]+)*:")
+        check = (ROOT / "test" / "check.sh").read_text()
+        for section in named(r"`test/check.sh build lib ([a-z]+)"):
+            self.assertIn(f"\n    {section}) ", check)
+        scaling = (ROOT / "test" / "bench" / "scaling" / "__main__.py").read_text()
+        for command in named(r"`scaling ([a-z]+)") - {"x"}:
+            self.assertIn(f'    "{command}": run_{command},', scaling)
+        stages = named(r"peers, `([a-z_]+)`") | named(r"--stages ([a-z_]+)")
+        self.assertLessEqual(stages, set(catalogue.STAGES))
+        for program, options in re.findall(r"`(etx-[a-z-]+)([^`]*)`", text):
+            sources = ROOT / "examples" / f"{program}.c"
+            code = sources.read_text() + (ROOT / "examples" / "program.c").read_text()
+            for option in re.findall(r"--([a-z-]+)", options):
+                self.assertIn(f'"{option}"', code)
+
+    def test_lines_that_stay_partial_have_a_reason(self) -> None:
+        """Each line of the list that is not a "yes" is in docs/results.md, with why
+        and what would close it; no other is."""
+        partial = [
+            line[2]
+            for line in cells(papers())
+            if len(line) == 6 and re.match("partly|no", line[3])
+        ]
+        page = (ROOT / "docs" / "results.md").read_text()
+        section = page[page.index("## What stays partial") :]
+        reasons = cells(section)[2:]
+        self.assertGreater(len(partial), 0)
+        self.assertEqual([line[1] for line in reasons], partial)
+        for line in reasons:
+            self.assertGreater(min(map(len, line[1:4])), 3)
+
+
+def papers() -> str:
+    """The list of what the papers describe."""
+    return (ROOT / "docs" / "papers.md").read_text()
+
+
+def cells(text: str) -> list[list[str]]:
+    """Of all lines of tables, with what is before the first and behind the last."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")] for line in lines]

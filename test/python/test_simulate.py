@@ -7,7 +7,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import os
 import sys
 import tempfile
@@ -17,7 +19,8 @@ from pathlib import Path
 
 from support import REFERENCE, ROOT, needs
 
-DETECTORS = str(ROOT / "examples" / "data" / "detectors.csv.gz")
+DATA = str(ROOT / "examples" / "data")
+DETECTORS = os.path.join(DATA, "detectors.csv.gz")
 REAL_EVENT = str(REFERENCE / "trackml_event" / "event000000001")
 NO_REFERENCE = f"no {REAL_EVENT}-truth.csv.gz (ETX_REFERENCE_DATA)"
 
@@ -225,6 +228,19 @@ class Secondaries(unittest.TestCase):
         self.assertLessEqual(distance.max(), _secondaries.STEP + 1e-9)
 
 
+class Compared(unittest.TestCase):
+    def test_table(self) -> None:
+        """A column for each set, of as many properties."""
+        sets = [os.path.join(DATA, f"event00000000{k}") for k in range(3)]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(compare_events.main([*sets, "--detectors", DETECTORS]), 0)
+        rows = [line.split(" | ") for line in out.getvalue().splitlines()]
+        self.assertEqual(len(rows[0]), 1 + len(sets))
+        self.assertEqual({len(row) for row in rows[2:]}, {1 + len(sets)})
+        hits = next(row for row in rows if row[0] == "| hits per event")
+        self.assertEqual(hits[1:], ["1094", "892", "10569 |"])
+
+
 class Faults(unittest.TestCase):
     def noise(self, n_modules: int) -> _noise.Noise:
         """Two hits on every module, of one and of two cells."""
@@ -254,6 +270,15 @@ class Faults(unittest.TestCase):
             seen.cell_channel[:, 0] // 2, seen.module[seen.cell_hit]
         )
         self.assertFalse(np.array_equal(dead, faults.dead(modules, 6)))
+
+    def test_dead_volumes(self) -> None:
+        """All modules of these volumes, and no other."""
+        modules = module_rows(volume_id=[7, 8, 9, 9])
+        options = simulate.parser().parse_args(
+            ["--out", "x", "--dead-volumes", "9", "14"]
+        )
+        faults = _faults.Faults(dead_volumes=tuple(options.dead_volumes))
+        np.testing.assert_array_equal(faults.dead(modules, 5), [False, False, True, True])
 
     def test_misalignment(self) -> None:
         modules = module_rows(volume_id=[8] * 1000)

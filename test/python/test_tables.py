@@ -18,10 +18,15 @@ from support import BUILD, ROOT, LibraryCase, has
 
 from tables import (
     batch,
+    cascade,
+    construction,
     embedded,
+    families,
+    filters,
     hough,
     lorentz,
     messages,
+    momentum,
     neighbours,
     nodetypes,
     noise,
@@ -34,6 +39,7 @@ from tables import (
     reflections,
     retrained,
     robustness,
+    sampling,
     seeds,
     smaller,
     spikes,
@@ -225,6 +231,9 @@ class Trainings(LibraryCase):
         for module, line in (
             (batch, "8, linear"),
             (embedded, "with the learned points"),
+            (families, "`graph_convolution`"),
+            (filters, "64, 64, ReLU, without extents"),
+            (momentum, "`pt_weight` 0.2"),
             (nodetypes, "encoders by type"),
             (order, "buckets"),
             (pooling, "`edge_pooling`, above 0.9"),
@@ -239,6 +248,38 @@ class Trainings(LibraryCase):
                 cells = dict(zip(rows[0], rows[2]))
                 self.assertGreater(float(cells["validation loss"]), 0.0)
                 self.assertLess(float(cells["validation loss"]), 2.0)
+
+    def test_momentum(self) -> None:
+        """Without a head there is no error; with one it is next to the spread."""
+        few = ["--steps", "24", "--edges", "300", "--seeds", "1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        few += ["--data", str(DATA), "--validation", str(DATA)]
+        rows = printed(momentum.main, *few)
+        self.assertEqual(rows[2][-2:], ["", ""])
+        for row in rows[3:]:
+            error, spread = map(float, row[-2:])
+            self.assertLess(error, 2 * spread)
+
+    def test_sampling(self) -> None:
+        """The radius keeps the signal pairs that it is chosen for."""
+        few = ["--steps", "20", "--seeds", "1", "--only", "40 nearest within 1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        few += ["--data", str(DATA), "--validation", str(DATA)]
+        rows = printed(sampling.main, *few)
+        efficiency, radius, edges = map(float, rows[2][1:4])
+        self.assertGreaterEqual(efficiency, 0.99)
+        self.assertGreater(min(radius, edges), 0.1)
+
+    def test_cascade(self) -> None:
+        """It keeps what its validation requests, and does not pass all."""
+        few = ["--steps", "100", "--edges", "2000", "--seeds", "1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        few += ["--data", str(DATA), "--validation", str(DATA)]
+        rows = printed(cascade.main, *few)
+        reach, signal, alone, cascaded = map(float, rows[2][1:])
+        self.assertLess(reach, 1.0)
+        self.assertGreaterEqual(signal, 0.998)
+        self.assertGreater(min(alone, cascaded), 0.0)
 
     def test_retrained(self) -> None:
         """Half the units find nearly nothing until they are trained on."""
@@ -308,6 +349,25 @@ class Neighbours(LibraryCase):
         rows = printed(neighbours.main, "--events", str(DATA), "--count", "1")[2:]
         self.assertEqual(rows[0][:2], ["exact", "1.000"])
         self.assertGreater(float(rows[0][2]), 0.99)
+
+
+class Construction(LibraryCase):
+    def test_table(self) -> None:
+        """Modules seen in the event itself have nearly all its true edges; a search
+        of FAISS that misses little nearly as many."""
+        rows = printed(
+            construction.main,
+            *("--events", str(DATA), "--count", "1", "--learn", str(DATA)),
+            *("--only", "radius", "--only", "modules"),
+        )[2:]
+        radius, modules, *approximate = rows
+        self.assertGreater(float(radius[1]), 0.99)
+        self.assertGreater(float(modules[1]), 0.99)
+        if has("faiss"):
+            self.assertEqual(approximate[0][0], "radius, inverted file, nearest 16")
+            self.assertGreater(float(approximate[0][1]), float(radius[1]) - 0.02)
+        else:
+            self.assertEqual(approximate, [])
 
 
 class Padding(LibraryCase):

@@ -29,12 +29,13 @@ class Faults:
     inefficiency: float = 0.0  # fraction of the hits of particles
     dead_modules: float = 0.0  # fraction of the modules
     misalignment: float = 0.0  # mm, sigma of the shift of a module in x, y, z
+    dead_volumes: tuple[int, ...] = ()  # all modules of these are dead
 
     def dead(self, modules: Modules, seed: int) -> np.ndarray:
         """Whether a module is dead, [n_modules]."""
         rng = np.random.default_rng((seed, FAULTS, 0))
         result: np.ndarray = rng.random(len(modules.module_id)) < self.dead_modules
-        return result
+        return result | np.isin(modules.volume_id, self.dead_volumes)
 
     def shifts(self, modules: Modules, seed: int) -> np.ndarray:
         """How far modules are from where they are thought to be, [n, 3] mm."""

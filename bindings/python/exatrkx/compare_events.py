@@ -1,6 +1,6 @@
-"""compare_events -- one table of the properties of two sets of events.
+"""compare_events -- one table of the properties of sets of events.
 
-    python -m exatrkx.compare_events --a DIR_or_PREFIX --b DIR_or_PREFIX
+    python -m exatrkx.compare_events DIR_or_PREFIX [DIR_or_PREFIX ...]
 
 prints a Markdown table with a row for each property and a column for each
 set. A set is a folder of TrackML events or one event given by its prefix.
@@ -11,6 +11,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -353,13 +354,10 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     result = argparse.ArgumentParser(
         prog="python -m exatrkx.compare_events",
-        description="Compare two sets of TrackML events.",
+        description="Compare sets of TrackML events.",
     )
     add = result.add_argument
-    add("--a", required=True, metavar="DIR_or_PREFIX")
-    add("--b", required=True, metavar="DIR_or_PREFIX")
-    add("--name-a", default="a", help="title of the first column")
-    add("--name-b", default="b", help="title of the second column")
+    add("sets", nargs="+", metavar="DIR_or_PREFIX")
     add("--detectors", metavar="FILE", help="check hits against this table")
     return result
 
@@ -368,18 +366,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 when done, 1 when something failed."""
     args = parser().parse_args(arguments)
     try:
-        samples = [Sample(args.a), Sample(args.b)]
-        first, second = (properties(sample) for sample in samples)
+        samples = [Sample(path) for path in args.sets]
+        columns = [properties(sample) for sample in samples]
         if args.detectors is not None:
             table = read_table(args.detectors)
-            first |= detector_rows(samples[0], table)
-            second |= detector_rows(samples[1], table)
+            for column, sample in zip(columns, samples):
+                column |= detector_rows(sample, table)
     except (OSError, ValueError) as error:
         print(f"compare_events: {error}", file=sys.stderr)
         return 1
-    print(f"| property | {args.name_a} | {args.name_b} |\n|---|---|---|")
-    for name in first | second:
-        print(f"| {name} | {first.get(name, '-')} | {second.get(name, '-')} |")
+    titles = [os.path.basename(os.path.normpath(path)) for path in args.sets]
+    print("| " + " | ".join(["property", *titles]) + " |")
+    print("|---" * (len(titles) + 1) + "|")
+    for name in dict.fromkeys(name for column in columns for name in column):
+        cells = [column.get(name, "-") for column in columns]
+        print("| " + " | ".join([name, *cells]) + " |")
     return 0
 
 

@@ -274,6 +274,15 @@ def parser() -> argparse.ArgumentParser:
         "in all events of a seed",
     )
     add(
+        "--dead-volumes",
+        type=int,
+        nargs="+",
+        default=(),
+        choices=sorted(_detector.SENSORS),
+        metavar="V",
+        help="volumes without hits, such as 9 14 18: no end-caps at positive z",
+    )
+    add(
         "--misalign",
         type=positive,
         default=0.0,
@@ -359,7 +368,12 @@ def make_events(simulation: _fatras.Fatras, args: argparse.Namespace) -> None:
         args.merge,
         _generator.Beam(args.beam_spot, tuple(args.beam_offset)),
         args.secondaries,
-        _faults.Faults(args.inefficiency, args.dead_modules, args.misalign),
+        _faults.Faults(
+            args.inefficiency,
+            args.dead_modules,
+            args.misalign,
+            tuple(args.dead_volumes),
+        ),
     )
     for event in range(args.first_event, args.first_event + args.events):
         start = time.perf_counter()

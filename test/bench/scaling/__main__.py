@@ -183,7 +183,7 @@ def run_balance(arguments: argparse.Namespace) -> None:
         arguments.graphs,
         arguments.steps,
     )
-    print(describe_balance(assignments))
+    print(describe_balance(assignments), end="")
 
 
 def run_costs(arguments: argparse.Namespace) -> None:

@@ -16,8 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tables.markdown import table
+
 from .runs import last_line, training
 
+RULES = {"turn": "in turn (by chance)", "balanced": "balanced"}
 KINDS = [("epochs", "turn"), ("epochs", "balanced"), ("buckets", "balanced")]
 FEATURES = [{"name": name, "scale": 1000.0} for name in ("r", "z")]
 
@@ -68,6 +71,7 @@ def measure(
 
 
 def describe(found: Sequence[Assignment]) -> str:
-    lines = [f"{'order':8} {'rule':9} {'most work / mean':>16}"]
-    lines += [f"{one.order:8} {one.rule:9} {one.imbalance:16.3f}" for one in found]
-    return "\n".join(lines)
+    rows = [
+        [f"`{one.order}`", RULES[one.rule], f"{one.imbalance:.3f}"] for one in found
+    ]
+    return table(["order", "assigned", "most work / mean"], rows)

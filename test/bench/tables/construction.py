@@ -1,10 +1,11 @@
 """construction -- the ways to candidate edges, next to each other.
 
     python -m tables.construction --events DIR [--count N] --learn DIR [DIR ...]
-        [--model FILE] [--only NAME ...]
+        [--model FILE] [--hashed build/hashed_pairs.so] [--only NAME ...]
 
 The learned radius of a model against module maps and windows between layers,
-learned from the events of --learn. A true edge joins two hits of a particle
+learned from the events of --learn, and against approximate searches within the same
+radius (neighbours.py), which find no tracks of their own. A true edge joins two hits of a particle
 after each other by distance from its vertex, of particles with three hits or
 more.
 
@@ -43,6 +44,8 @@ CONSTRUCTIONS: dict[str, exatrkx.ModuleMapOptions | None] = {
         units="layers", min_pt=0.5, tail=0.01, use_triplets=True
     ),
 }
+
+APPROXIMATE = ("hashing, 4 x 4 lines", "inverted file, nearest 16")
 
 
 def true_edges(event: exatrkx.Event, min_pt: float) -> np.ndarray:
@@ -102,11 +105,37 @@ def found_tracks(
     return [f"{rate.technical_efficiency.value:.4f}" for rate in rates]
 
 
+def measure_approximate(
+    path: Path | None, model: exatrkx.Model, events: Sequence[exatrkx.Event]
+) -> list[list[str]]:
+    """The same of searches that miss few pairs, with the embedding before them."""
+    from . import neighbours  # which has its truth from here
+
+    context = exatrkx.Context(1)
+    problems = [neighbours.Problem(model, event, context) for event in events]
+    embedding = []
+    for event in events:
+        start = time.process_time()
+        exatrkx.embed(model, event, context)
+        embedding.append(time.process_time() - start)
+    rows = []
+    for name, search in neighbours.searches(path):
+        if name in APPROXIMATE:
+            _, *shares, per_hit, seconds, _ = np.mean(
+                [problem.compare(search) for problem in problems], axis=0
+            )
+            milliseconds = 1000 * (statistics.median(embedding) + seconds)
+            cells = [*(f"{share:.4f}" for share in shares), f"{per_hit:.1f}"]
+            rows.append([f"radius, {name}", *cells, f"{milliseconds:.0f}", "", ""])
+    return rows
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = event_options("construction", count=10)
     add = parser.add_argument
     add("--learn", type=Path, nargs="+", required=True, metavar="DIR")
     add("--model", type=Path, metavar="FILE", help="default: default")
+    add("--hashed", type=Path, metavar="FILE", help="hashed_pairs.so")
     add("--only", choices=CONSTRUCTIONS, action="append", help="these lines")
     options = parser.parse_args(arguments)
     context = exatrkx.Context(options.threads)
@@ -126,6 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         row = [name, *measure(model, events, context)]
         rows.append([*row, *found_tracks(model, events, context)])
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
+    if options.only is None or "radius" in options.only:
+        rows += measure_approximate(options.hashed, start, events)
     head = [f"true edges, pT > {pt} GeV" for pt in MIN_PT]
     tracks = [f"tracks, pT > {pt} GeV" for pt in MIN_PT]
     head = ["candidates", *head, "edges per hit", "CPU ms", *tracks]

@@ -37,6 +37,7 @@ class Hits:
 
     def __init__(self, event: exatrkx.Event, chosen: np.ndarray) -> None:
         self.position = event.positions[chosen]
+        self.modules = np.stack(event.modules, axis=1)[chosen]
         self.cells = event.cell_features[chosen]
         self.owner = event.particle_ids[chosen]
 
@@ -65,6 +66,7 @@ def overlaid(event: exatrkx.Event, pool: Sequence[Hits], level: float) -> exatrk
     keep = len(own) + n_noise
     return exatrkx.Event.from_arrays(
         np.concatenate([part.position for part in parts])[:keep],
+        modules=list(np.concatenate([part.modules for part in parts])[:keep].T),
         cell_features=np.concatenate([part.cells for part in parts])[:keep],
         particle_ids=np.concatenate([part.owner for part in parts])[:keep],
         particles=event.particles,

@@ -1,7 +1,7 @@
-"""training -- small graph networks trained alike but for what a table varies.
+"""training -- small networks trained alike but for what a table varies.
 
-Embedding and filter are the shipped model's, so that every network
-sees the same edges. Validation runs over whole
+Graph networks, or another stage; the stages before are the shipped model's, so that
+every network sees the same edges. Validation runs over whole
 events; purity is at the cut which keeps KEPT of the signal pairs.
 
 SPDX-License-Identifier: Apache-2.0
@@ -61,6 +61,7 @@ def parser_of(name: str, **defaults: int) -> argparse.ArgumentParser:
     add("--edges", type=int, default=defaults["edges"], metavar="N", help="a step")
     add("--seeds", type=int, default=defaults["seeds"], metavar="N")
     add("--only", metavar="NAME", help="this line of the table")
+    parser.set_defaults(stage="gnn")
     return parser
 
 
@@ -81,16 +82,17 @@ def merged(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def base_config(options: argparse.Namespace) -> dict[str, Any]:
-    """That of the shipped graph network, narrow and short."""
-    config = json.loads((CONFIGS / "gnn.json").read_text())
+    """That of the shipped stage, short; graph networks are narrow, too."""
+    config = json.loads((CONFIGS / f"{options.stage}.json").read_text())
+    narrow = {"options": {"hidden": 16, "n_iterations": 3}}
     change = {
-        "model": {"options": {"hidden": 16, "n_iterations": 3}},
+        "model": narrow if options.stage == "gnn" else {},
         "schedule": {
             "steps": options.steps,
             "learning_rate": 0.003,
             "warmup_steps": options.steps // 12,
         },
-        "sampling": {"edges": options.edges},
+        "sampling": {"edges": options.edges} if options.edges > 0 else {},
         "validation": {"target_efficiency": KEPT},
     }
     return merged(config, change)
@@ -176,8 +178,11 @@ def by_momentum(trained: Trained, events: Sequence[exatrkx.Event]) -> Values:
 
 
 def mean_and_spread(values: Sequence[float], digits: int) -> str:
-    """Mean over seeds and, with more than one, their standard deviation."""
+    """Mean over seeds and, with more than one, their standard deviation; nothing
+    where there is no number."""
     mean = sum(values) / len(values)
+    if math.isnan(mean):
+        return ""
     if len(values) == 1:
         return f"{mean:.{digits}f}"
     variance = sum((v - mean) ** 2 for v in values) / (len(values) - 1)
@@ -237,12 +242,14 @@ def main_of(
     name: str,
     variants: Variants | Callable[[argparse.Namespace], Variants],
     measures: Sequence[Measure] = (edges_and_tracks,),
+    stage: str = "gnn",
     **defaults: int,
 ) -> Callable[[Sequence[str] | None], int]:
     """The main function of a module: its table on standard output."""
 
     def main(arguments: Sequence[str] | None = None) -> int:
         options = parse(arguments, name, **defaults)
+        options.stage = stage
         of_options = variants(options) if callable(variants) else variants
         print(run(options, of_options, measures), end="")
         return 0
