@@ -2,7 +2,8 @@
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors, positions.safetensors and accurate.safetensors. $1: a folder for events and
 # models; about twelve hours of one core. Further arguments go to every training
-# (--threads 2). Needs numpy and pyacts.
+# (--threads 2). Where it was stopped it goes on when it is run again: what is done is
+# not done again. Needs numpy and pyacts.
 set -eu
 out=$1
 shift
@@ -19,8 +20,10 @@ simulate()
     set=$3
     seed=$4
     shift 4
-    [ -d "$out/$name" ] || python3 -m exatrkx.simulate --out "$out/$name" \
+    [ ! -d "$out/$name" ] || return 0
+    python3 -m exatrkx.simulate --out "$out/$name.part" \
         --events "$events" --set "$set" --seed "$seed" "$@"
+    mv "$out/$name.part" "$out/$name"
 }
 simulate train-medium 80 medium 1000
 simulate train-full 6 full 4000
@@ -40,6 +43,7 @@ stage()
     config=$1
     result=$2
     shift 2
+    [ ! -f "$out/$result.safetensors.checkpoint" ] || set -- "$@" --resume
     $train --config "$configs/$config.json" --data "$out/train-medium" \
         --data "$out/train-full" --data "$out/train-full-more" \
         --data "$out/train-full-most" \
