@@ -36,8 +36,9 @@ static const float *position_of(
     return search->event->position + 3 * (int64_t)hit;
 }
 
-/* The nearest hit, nearer than *distance; NULL: there is none. */
-static const struct etx_grid_hit *find_nearest(double *distance,
+/* The nearest hit, nearer than *distance, and how many unrelated ones are
+ * expected as near as it; NULL: there is none. */
+static const struct etx_grid_hit *find_nearest(double *distance, double *random,
     const struct etx_layer_crossing *crossing, double max_random)
 {
     const double density = etx_grid_density(crossing->layer, crossing->across);
@@ -59,6 +60,7 @@ static const struct etx_grid_hit *find_nearest(double *distance,
             best = hit;
         }
     }
+    *random = random_hits * *distance;
     return best;
 }
 
@@ -152,8 +154,9 @@ static bool add_next(
     while (
         (crossing = next_crossing(ahead, n, search, &helix, radius)) != NULL) {
         double distance = search->max_distance;
+        double random;
         const struct etx_grid_hit *const hit =
-            find_nearest(&distance, crossing, search->max_random);
+            find_nearest(&distance, &random, crossing, search->max_random);
 
         if (hit != NULL) {
             if (n_holes > candidate->n_holes)
@@ -162,6 +165,7 @@ static bool add_next(
             candidate->layers |= UINT64_C(1) << search->layer[hit->hit];
             candidate->hit[candidate->n_hits++] = hit->hit;
             candidate->distance += (float)distance;
+            candidate->random = fmaxf(candidate->random, (float)random);
             return true;
         }
         if (crossing->is_inside && ++n_holes > search->max_holes)
@@ -213,6 +217,7 @@ static void fill_gap(struct etx_candidate *candidate,
     for (int64_t step = begin[from]; step < begin[from + 1]; step++) {
         const int32_t to = etx_completion_step_to(completion, step);
         double distance = search->max_distance;
+        double random;
         const struct etx_grid_hit *found;
 
         if ((candidate->layers >> to & 1) != 0 ||
@@ -221,7 +226,7 @@ static void fill_gap(struct etx_candidate *candidate,
                 etx_completion_window(completion, step, ETX_HELIX_FREE, bin)) ||
             !(crossing.s > 0.0 && crossing.s < length))
             continue;
-        found = find_nearest(&distance, &crossing, search->max_random);
+        found = find_nearest(&distance, &random, &crossing, search->max_random);
         if (found == NULL)
             continue;
         memmove(candidate->hit + k + 1, candidate->hit + k,

@@ -27,12 +27,11 @@ static const struct {
     int32_t max_holes;     /* of a candidate, behind its seed */
 } passes[] = {{0.5, 0.0, 0, 1}, {0.0, 0.5, 0, 1}, {0.3, 0.0, 1, 1}};
 
-/* Of new tracks: first those with more layers than they must have. */
-static const struct {
-    int32_t more_layers;
-    double max_random;
-    double max_mean; /* distance of a hit */
-} new_passes[] = {{1, 0.1, 3.0}, {0, 0.01, 1.5}};
+/* New tracks with more layers than they must have, and those with that many. */
+#define NEW_MAX_RANDOM      0.1 /* of a hit */
+#define NEW_MAX_MEAN        3.0 /* distance of a hit */
+#define SHORTEST_MAX_RANDOM 0.01
+#define SHORTEST_MAX_MEAN   1.5
 
 /* One pass; arrays in the arena. */
 struct pass {
@@ -256,7 +255,8 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     search->max_distance = (double)options->max_distance;
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);
-    search->max_mean = INFINITY;
+    search->max_mean = search->shortest_max_mean = INFINITY;
+    search->shortest_max_random = INFINITY;
     search->min_layers = options->min_layers;
     for (size_t pass = 0; pass < sizeof passes / sizeof *passes; pass++) {
         search->lacks_hit = passes[pass].lacks_hit;
@@ -294,13 +294,12 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     search->max_distance = NEW_MAX_DISTANCE;
     search->reach = sqrt(search->max_distance);
     search->max_curvature = curvature_of(completion, (double)options->min_pt);
-    for (size_t pass = 0; pass < sizeof new_passes / sizeof *new_passes;
-         pass++) {
-        search->min_layers = options->min_layers + new_passes[pass].more_layers;
-        search->max_random = new_passes[pass].max_random;
-        search->max_mean = new_passes[pass].max_mean;
-        ETX_CHECK(run_pass(label, &n_tracks, host, search));
-    }
+    search->min_layers = options->min_layers;
+    search->max_random = NEW_MAX_RANDOM;
+    search->max_mean = NEW_MAX_MEAN;
+    search->shortest_max_random = SHORTEST_MAX_RANDOM;
+    search->shortest_max_mean = SHORTEST_MAX_MEAN;
+    ETX_CHECK(run_pass(label, &n_tracks, host, search));
 done:
     etx_arena_reset(arena, mark);
     return status;

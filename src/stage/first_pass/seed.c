@@ -113,12 +113,17 @@ void etx_candidate_finish(struct etx_candidate *best,
     for (int32_t i = 0; i < candidate->n_hits; i++)
         candidate->layers |= UINT64_C(1) << search->layer[candidate->hit[i]];
     etx_candidate_extend(candidate, search);
-    if (candidate->n_layers < search->min_layers)
+    if (candidate->n_layers < search->min_layers ||
+        (candidate->n_layers == search->min_layers &&
+            (double)candidate->random > search->shortest_max_random))
         return;
     etx_candidate_fill(candidate, search);
     etx_candidate_add_overlaps(candidate, search);
-    if ((double)candidate->distance <=
-        search->max_mean * (double)candidate->n_hits)
+    const bool is_shortest = candidate->n_layers == search->min_layers;
+    const double max_mean =
+        is_shortest ? search->shortest_max_mean : search->max_mean;
+
+    if ((double)candidate->distance <= max_mean * (double)candidate->n_hits)
         keep(best, candidate);
 }
 
