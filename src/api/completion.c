@@ -79,7 +79,7 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
     ETX_CHECK(etx_arena_alloc(
         &label, arena, tracks->n_hits, sizeof *label, "labels"));
     etx_tracks_to_labels(label, tracks);
-    ETX_CHECK(etx_stage_complete(label, context, model, event, &known));
+    ETX_CHECK(etx_stage_complete(label, 0, context, model, event, &known));
     ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
 done:
     if (arena != NULL)

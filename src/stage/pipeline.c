@@ -65,9 +65,9 @@ done:
     return status;
 }
 
-etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event,
-    const etx_completion_options *options)
+etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event, const etx_completion_options *options)
 {
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_COMPLETION);
@@ -75,8 +75,8 @@ etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
 
     ETX_CHECK(
         etx_complete_labels(label, context, model->completion, options, event));
-    ETX_CHECK(
-        etx_tracks_fill(label, context, model->completion, options, event));
+    ETX_CHECK(etx_tracks_fill(
+        label, n_filled, context, model->completion, options, event));
     if (options->min_layers > 0)
         ETX_CHECK(etx_new_tracks_find(
             label, context, model->completion, options, event));
@@ -87,13 +87,14 @@ done:
 
 /* Add missing hits to tracks and find new ones, where the layers of hits are
  * known. */
-static etx_status complete_event(int32_t *label, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
+static etx_status complete_event(int32_t *label, int32_t n_filled,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
 {
     if (model->completion == NULL || event->layer_id == NULL)
         return ETX_OK;
     return etx_stage_complete(
-        label, context, model, event, &model->completion_options);
+        label, n_filled, context, model, event, &model->completion_options);
 }
 
 etx_status etx_stage_label(int32_t *label, struct etx_context *context,
@@ -170,7 +171,7 @@ etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
     options.min_layers = 0; /* new tracks are for the networks to find */
     ETX_CHECK(etx_stage_find_long(
         label, n_tracks, context, model, event, &model->first_pass_options));
-    ETX_CHECK(etx_stage_complete(label, context, model, event, &options));
+    ETX_CHECK(etx_stage_complete(label, 0, context, model, event, &options));
 done:
     return status;
 }
@@ -265,7 +266,8 @@ static etx_status end_event(struct finding *finding,
     for (int64_t k = 0; k < rest_of(finding)->n_hits; k++)
         finding->label[finding->row != NULL ? finding->row[k] : k] =
             found[k] < 0 ? -1 : found[k] + shift;
-    ETX_CHECK(complete_event(finding->label, context, model, event));
+    ETX_CHECK(complete_event(
+        finding->label, finding->n_tracks, context, model, event));
     ETX_CHECK(
         etx_tracks_group(&finding->tracks, event->n_hits, finding->label, 1));
 done:

@@ -235,10 +235,11 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
 etx_status etx_stage_label(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event,
     const etx_label_options *options);
-/* Add the hits that tracks lack, by the completion of the model. */
-etx_status etx_stage_complete(int32_t *label, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event,
-    const etx_completion_options *options);
+/* Add the hits that tracks lack, by the completion of the model; the tracks 0
+ * .. n_filled - 1 lack none on their way. */
+etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event, const etx_completion_options *options);
 /* By the first pass of the model: 0 .. *n_tracks - 1. */
 etx_status etx_stage_find_long(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,

@@ -16,8 +16,9 @@
 struct filling {
     const struct etx_first_pass_search *search;
     int32_t n_tracks;
-    int32_t *begin;                  /* [n_tracks + 1] of hit */
-    int32_t *hit;                    /* by track, then from inside out */
+    int32_t n_filled; /* the first ones, which stay as they are */
+    int32_t *begin;   /* [n_tracks + 1] of hit */
+    int32_t *hit;     /* by track, then from inside out */
     struct etx_candidate *candidate; /* [n_tracks] */
 };
 
@@ -137,7 +138,7 @@ static etx_status fill_block(
 
     (void)worker;
     for (int64_t t = begin; t < end; t++)
-        fill_track(filling, (int32_t)t);
+        fill_track(filling, filling->n_filled + (int32_t)t);
     return ETX_OK;
 }
 
@@ -154,15 +155,15 @@ static bool has_module(const struct filling *filling, int32_t t, int32_t hit)
     return false;
 }
 
-etx_status etx_tracks_fill(int32_t *label, struct etx_context *context,
-    const struct etx_completion *completion,
+etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
+    struct etx_context *context, const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event)
 {
     struct etx_context *host = etx_host_of(context);
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_first_pass_search *search = NULL;
-    struct filling filling = {.n_tracks = 0};
+    struct filling filling = {.n_filled = n_filled};
     etx_status status;
 
     ETX_CHECK(etx_check_cancelled(host->stream));
@@ -173,9 +174,9 @@ etx_status etx_tracks_fill(int32_t *label, struct etx_context *context,
     etx_grid_fill(&search->grid, completion, label, event->n_hits, false);
     filling.search = search;
     ETX_CHECK(list_hits(&filling, arena, label));
-    ETX_CHECK(etx_parallel_ranges(
-        host->stream->pool, filling.n_tracks, BLOCK, fill_block, &filling));
-    for (int32_t t = 0; t < filling.n_tracks; t++) {
+    ETX_CHECK(etx_parallel_ranges(host->stream->pool,
+        filling.n_tracks - n_filled, BLOCK, fill_block, &filling));
+    for (int32_t t = n_filled; t < filling.n_tracks; t++) {
         const struct etx_candidate *const candidate = &filling.candidate[t];
 
         for (int32_t i = 0; i < candidate->n_hits; i++)

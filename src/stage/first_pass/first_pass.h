@@ -20,9 +20,10 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     const etx_first_pass_options *options, const struct etx_event *event);
 
 /* Give tracks, label [event->n_hits], the hits of no track that lie between
- * theirs or next to one on the same layer; the first track wins. */
-etx_status etx_tracks_fill(int32_t *label, struct etx_context *context,
-    const struct etx_completion *completion,
+ * theirs or next to one on the same layer; the first track wins. Tracks 0 ..
+ * n_filled - 1 stay as they are. */
+etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
+    struct etx_context *context, const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event);
 
 /* Tracks from anywhere among the hits of no track, with the labels behind those

@@ -23,7 +23,7 @@ struct etx_candidate {
     uint32_t gaps;   /* bit k: a hit may be missing before hit k */
     uint64_t layers; /* bit l: a hit is on layer l */
     float distance;  /* sum over the hits but the first two */
-    float random;    /* most unrelated hits expected as near as one of its own */
+    float random; /* most unrelated hits expected as near as one of its own */
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
 };
 
@@ -53,7 +53,7 @@ struct etx_first_pass_search {
     double reach;                    /* root of max_distance */
     double max_mean;                 /* distance of a hit of a candidate */
     double shortest_max_random, shortest_max_mean; /* of one with min_layers */
-    int32_t min_layers;              /* of a candidate */
+    int32_t min_layers;                            /* of a candidate */
     bool leads_anywhere; /* seeds need not come from the beam line */
     /* Of this pass: */
     int64_t n_seeds;
