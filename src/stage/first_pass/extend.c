@@ -134,20 +134,35 @@ static const struct etx_layer_crossing *next_crossing(
     return NULL;
 }
 
-/* Add the next hit; false: the track ends. A layer that the helix crosses well
- * inside has to have one, but for a few holes. */
-static bool add_next(
-    struct etx_candidate *candidate, const struct etx_first_pass_search *search)
+/* The entry of a cache. */
+static uint32_t entry_of(const int32_t hit[3])
+{
+    const uint32_t mix = (uint32_t)hit[0] * UINT32_C(2654435761) ^
+                         (uint32_t)hit[1] * UINT32_C(2246822519) ^
+                         (uint32_t)hit[2] * UINT32_C(3266489917);
+
+    return (mix >> 16) % ETX_CACHED_STEPS;
+}
+
+/* The next hit of a candidate. A layer that the helix crosses well inside has
+ * to have one, but for a few holes. */
+static void find_next(struct etx_next_hit *out,
+    const struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search)
 {
     const int32_t *const last = candidate->hit + candidate->n_hits - 1;
     const struct etx_layer_crossing *crossing;
     struct layer_ahead ahead[MAX_STEPS];
     struct etx_track_helix helix;
-    int32_t n_holes = candidate->n_holes;
+    int32_t n_holes = 0;
 
+    *out = (struct etx_next_hit){.last = {last[-2], last[-1], last[0]},
+        .n_holes = candidate->n_holes,
+        .layers = candidate->layers,
+        .hit = -1};
     if (!etx_track_helix_through(&helix, position_of(search, last[-2]),
             position_of(search, last[-1]), position_of(search, last[0])))
-        return false;
+        return;
     const double radius = (double)search->grid.row[last[0]].radius;
     const int32_t n = list_layers(
         ahead, candidate, search, &helix, radius, search->layer[last[0]]);
@@ -159,19 +174,39 @@ static bool add_next(
             find_nearest(&distance, &random, crossing, search->max_random);
 
         if (hit != NULL) {
-            if (n_holes > candidate->n_holes)
-                candidate->gaps |= UINT32_C(1) << candidate->n_hits;
-            candidate->n_holes = n_holes;
-            candidate->layers |= UINT64_C(1) << search->layer[hit->hit];
-            candidate->hit[candidate->n_hits++] = hit->hit;
-            candidate->distance += (float)distance;
-            candidate->random = fmaxf(candidate->random, (float)random);
-            return true;
+            out->hit = hit->hit;
+            out->n_more_holes = n_holes;
+            out->distance = (float)distance;
+            out->random = (float)random;
+            return;
         }
-        if (crossing->is_inside && ++n_holes > search->max_holes)
-            return false;
+        if (crossing->is_inside &&
+            candidate->n_holes + ++n_holes > search->max_holes)
+            return;
     }
-    return false;
+}
+
+/* Add the next hit; false: the track ends. */
+static bool add_next(
+    struct etx_candidate *candidate, const struct etx_first_pass_search *search)
+{
+    const int32_t *const last = candidate->hit + candidate->n_hits - 3;
+    struct etx_next_hit *const next = &search->cache->next[entry_of(last)];
+
+    if (memcmp(next->last, last, sizeof next->last) != 0 ||
+        next->n_holes != candidate->n_holes ||
+        next->layers != candidate->layers)
+        find_next(next, candidate, search);
+    if (next->hit < 0)
+        return false;
+    if (next->n_more_holes > 0)
+        candidate->gaps |= UINT32_C(1) << candidate->n_hits;
+    candidate->n_holes += next->n_more_holes;
+    candidate->layers |= UINT64_C(1) << search->layer[next->hit];
+    candidate->hit[candidate->n_hits++] = next->hit;
+    candidate->distance += next->distance;
+    candidate->random = fmaxf(candidate->random, next->random);
+    return true;
 }
 
 void etx_candidate_extend(
@@ -251,27 +286,26 @@ void etx_candidate_fill(
 /* ---------------------------------------------------------------- overlaps --
  */
 
-/* The helix at hit k, through its neighbours. */
-static bool helix_at(struct etx_track_helix *out, const int32_t *hit,
-    int32_t n_hits, int32_t k, const struct etx_first_pass_search *search)
+/* The helix through three hits, at one of them. */
+static bool helix_at(struct etx_track_helix *out, const int32_t around[3],
+    int32_t place, const struct etx_first_pass_search *search)
 {
-    const int32_t middle = k == 0 ? 1 : k == n_hits - 1 ? k - 1 : k;
-    const float *const a = position_of(search, hit[middle - 1]);
-    const float *const b = position_of(search, hit[middle]);
-    const float *const c = position_of(search, hit[middle + 1]);
+    const float *const a = position_of(search, around[0]);
+    const float *const b = position_of(search, around[1]);
+    const float *const c = position_of(search, around[2]);
 
     if (!etx_track_helix_through(out, a, b, c))
         return false;
-    if (k == n_hits - 1)
+    if (place == 2)
         return true;
     /* From c, where it is exact, back to a or b: the tangent is the chord
      * between them, turned by half the angle of the arc. */
-    const float *const at = k == 0 ? a : b;
+    const float *const at = place == 0 ? a : b;
     const double x = (double)b[0] - (double)a[0];
     const double y = (double)b[1] - (double)a[1];
     const double length = sqrt(x * x + y * y);
     const double sine = 0.5 * out->curvature * length;
-    const double turn = k == 0 ? -sine : sine;
+    const double turn = place == 0 ? -sine : sine;
     if (fabs(sine) > ETX_ARC_MAX_SINE)
         return false;
     const double cosine = sqrt(1.0 - sine * sine);
@@ -317,47 +351,48 @@ static void cross_own_layer(struct etx_layer_crossing *out,
             AZIMUTH_MARGIN};
 }
 
-/* Up to two hits, of other modules than that of `module` and of each other. */
-struct overlap {
+struct near_hits {
     const struct etx_grid_hit *hit[2];
     double distance[2];
 };
 
 static void offer(
-    struct overlap *overlap, const struct etx_grid_hit *hit, double distance)
+    struct near_hits *near, const struct etx_grid_hit *hit, double distance)
 {
-    const struct etx_grid_hit *const best = overlap->hit[0];
+    const struct etx_grid_hit *const best = near->hit[0];
 
-    if (distance < overlap->distance[0]) {
+    if (distance < near->distance[0]) {
         if (best != NULL && best->module != hit->module) {
-            overlap->hit[1] = best;
-            overlap->distance[1] = overlap->distance[0];
+            near->hit[1] = best;
+            near->distance[1] = near->distance[0];
         }
-        overlap->hit[0] = hit;
-        overlap->distance[0] = distance;
-    } else if (distance < overlap->distance[1] && best != NULL &&
+        near->hit[0] = hit;
+        near->distance[0] = distance;
+    } else if (distance < near->distance[1] && best != NULL &&
                best->module != hit->module) {
-        overlap->hit[1] = hit;
-        overlap->distance[1] = distance;
+        near->hit[1] = hit;
+        near->distance[1] = distance;
     }
 }
 
-/* The other hits on the layer of hit k of a candidate. */
-static void find_overlaps(struct overlap *out, const int32_t *hit,
-    int32_t n_hits, int32_t k, const struct etx_first_pass_search *search)
+/* The other hits on the layer of one of three hits. */
+static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
+    int32_t at, const struct etx_first_pass_search *search)
 {
     const double max_distance = search->max_distance;
-    const int32_t layer = search->layer[hit[k]];
-    const int32_t module = search->event->module_id[hit[k]];
+    const int32_t layer = search->layer[around[at]];
+    const int32_t module = search->event->module_id[around[at]];
+    struct near_hits near = {.distance = {max_distance, max_distance}};
     const struct etx_completion_window *window;
     const struct etx_grid_hit *other;
     struct etx_layer_crossing crossing;
     struct etx_track_helix helix;
     struct etx_grid_walk walk;
 
-    *out = (struct overlap){.distance = {max_distance, max_distance}};
+    *out = (struct etx_overlap){
+        .around = {around[0], around[1], around[2]}, .at = at, .hit = {-1, -1}};
     if (search->grid.layers[layer].n_hits == 0 ||
-        !helix_at(&helix, hit, n_hits, k, search))
+        !helix_at(&helix, around, at, search))
         return;
     const int32_t bin = etx_completion_pt_bin(search->completion, &helix);
     window =
@@ -372,7 +407,12 @@ static void find_overlaps(struct overlap *out, const int32_t *hit,
     etx_crossing_begin(&walk, &crossing);
     while ((other = etx_crossing_next(&walk, &crossing)) != NULL)
         if (other->module != module)
-            offer(out, other, etx_crossing_distance(&crossing, other));
+            offer(&near, other, etx_crossing_distance(&crossing, other));
+    for (int32_t i = 0; i < 2; i++)
+        if (near.hit[i] != NULL) {
+            out->hit[i] = near.hit[i]->hit;
+            out->distance[i] = near.distance[i];
+        }
 }
 
 static void add_once(
@@ -392,14 +432,21 @@ void etx_candidate_add_overlaps(
 {
     int32_t hit[ETX_CANDIDATE_MAX_LAYERS]; /* one on each layer */
     const int32_t n = candidate->n_layers;
+    struct etx_overlap own;
 
     memcpy(hit, candidate->hit, (size_t)n * sizeof *hit);
     for (int32_t k = 0; k < n; k++) {
-        struct overlap overlap;
+        const int32_t at = k == 0 ? 0 : k == n - 1 ? 2 : 1;
+        const int32_t *const around = hit + k - at;
+        struct etx_overlap *const overlap =
+            search->cache == NULL ? &own
+                                  : &search->cache->overlap[entry_of(around)];
 
-        find_overlaps(&overlap, hit, n, k, search);
+        if (search->cache == NULL || overlap->at != at ||
+            memcmp(overlap->around, around, sizeof overlap->around) != 0)
+            find_overlaps(overlap, around, at, search);
         for (int32_t i = 0; i < 2; i++)
-            if (overlap.hit[i] != NULL)
-                add_once(candidate, overlap.hit[i]->hit, overlap.distance[i]);
+            if (overlap->hit[i] >= 0)
+                add_once(candidate, overlap->hit[i], overlap->distance[i]);
     }
 }

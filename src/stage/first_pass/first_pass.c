@@ -35,7 +35,7 @@ static const struct {
 
 /* One pass; arrays in the arena. */
 struct pass {
-    struct etx_first_pass_search *search;
+    struct etx_first_pass_search *search; /* [threads] */
     int64_t n_first;
     int32_t *first;                  /* [n_first] hits that begin tracks */
     struct etx_candidate *candidate; /* [n_first, ETX_CANDIDATES_OF_HIT] */
@@ -44,19 +44,19 @@ struct pass {
 static etx_status search_block(void *argument, int64_t block, int32_t worker)
 {
     const struct pass *pass = argument;
+    const struct etx_first_pass_search *const search = &pass->search[worker];
     const int64_t begin = block * BLOCK;
     const int64_t end =
         begin + BLOCK < pass->n_first ? begin + BLOCK : pass->n_first;
 
-    (void)worker;
     for (int64_t k = begin; k < end; k++) {
         struct etx_candidate *const best =
             pass->candidate + k * ETX_CANDIDATES_OF_HIT;
 
-        if (pass->search->leads_anywhere)
-            etx_free_candidates(best, pass->search, pass->first[k]);
+        if (search->leads_anywhere)
+            etx_free_candidates(best, search, pass->first[k]);
         else
-            etx_seed_candidates(best, pass->search, pass->first[k]);
+            etx_seed_candidates(best, search, pass->first[k]);
     }
     return ETX_OK;
 }
@@ -150,7 +150,7 @@ static etx_status accept(int32_t *label, int32_t *n_tracks,
     for (int64_t k = 0; k < n_all && key[order[k]] != INT64_MAX; k++) {
         struct etx_candidate *const candidate = &pass->candidate[order[k]];
 
-        if (!keep_free_hits(candidate, pass->search, label))
+        if (!keep_free_hits(candidate, &pass->search[0], label))
             continue;
         for (int32_t i = 0; i < candidate->n_hits; i++)
             label[candidate->hit[i]] = *n_tracks;
@@ -175,7 +175,9 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct pass pass = {.search = search};
+    const int32_t n_threads = etx_pool_n_threads(context->stream->pool);
+    struct etx_step_cache *cache = NULL;
+    struct pass pass = {.n_first = 0};
     etx_status status;
 
     ETX_CHECK(etx_check_cancelled(context->stream));
@@ -189,6 +191,15 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
         pass.n_first * ETX_CANDIDATES_OF_HIT, sizeof *pass.candidate,
         "candidates of tracks"));
     (void)list_first(pass.first, search);
+    ETX_CHECK(etx_arena_alloc(&pass.search, arena, n_threads,
+        sizeof *pass.search, "search of tracks"));
+    ETX_CHECK(etx_arena_alloc(
+        &cache, arena, n_threads, sizeof *cache, "steps of candidates"));
+    memset(cache, -1, (size_t)n_threads * sizeof *cache); /* no hit is -1 */
+    for (int32_t k = 0; k < n_threads; k++) {
+        pass.search[k] = *search;
+        pass.search[k].cache = &cache[k];
+    }
     ETX_CHECK(etx_parallel_for(context->stream->pool,
         (pass.n_first + BLOCK - 1) / BLOCK, search_block, &pass));
     ETX_CHECK(accept(label, n_tracks, &pass, arena));

@@ -42,6 +42,35 @@ static inline void etx_candidate_begin(struct etx_candidate *candidate,
     candidate->hit[2] = c;
 }
 
+#define ETX_CACHED_STEPS 64 /* at a time, by the hits that they depend on */
+
+/* The hit that follows three others. */
+struct etx_next_hit {
+    int32_t last[3];      /* of the candidate, with */
+    int32_t n_holes;      /* so many holes and */
+    uint64_t layers;      /* these layers */
+    int32_t hit;          /* -1: the track ends */
+    int32_t n_more_holes; /* before it */
+    float distance;
+    float random; /* unrelated hits expected as near */
+};
+
+/* Up to two hits on the layer of one, of other modules than that and each
+ * other. */
+struct etx_overlap {
+    int32_t around[3]; /* hits that follow each other */
+    int32_t at;        /* which one of them */
+    int32_t hit[2];    /* -1: none */
+    double distance[2];
+};
+
+/* What a thread has found last: candidates often go on through the same hits.
+ * Results depend on what is stored with them alone. */
+struct etx_step_cache {
+    struct etx_next_hit next[ETX_CACHED_STEPS];
+    struct etx_overlap overlap[ETX_CACHED_STEPS];
+};
+
 /* What a search reads. first_pass may be NULL where seeds lead anywhere. */
 struct etx_first_pass_search {
     const struct etx_first_pass *first_pass;
@@ -62,6 +91,7 @@ struct etx_first_pass_search {
     double min_curvature, max_curvature; /* 1/mm */
     int32_t lacks_hit;                   /* 1: seeds that lack a hit */
     int32_t max_holes;                   /* of a candidate */
+    struct etx_step_cache *cache;        /* of this thread */
 };
 
 /* For the hits of an event, in arena; the rest of *out is zero. */
