@@ -288,7 +288,7 @@ void etx_candidate_fill(
 
 /* The helix through three hits, at one of them. */
 static bool helix_at(struct etx_track_helix *out, const int32_t around[3],
-    int32_t place, const struct etx_first_pass_search *search)
+    int32_t at, const struct etx_first_pass_search *search)
 {
     const float *const a = position_of(search, around[0]);
     const float *const b = position_of(search, around[1]);
@@ -296,22 +296,22 @@ static bool helix_at(struct etx_track_helix *out, const int32_t around[3],
 
     if (!etx_track_helix_through(out, a, b, c))
         return false;
-    if (place == 2)
+    if (at == 2)
         return true;
     /* From c, where it is exact, back to a or b: the tangent is the chord
      * between them, turned by half the angle of the arc. */
-    const float *const at = place == 0 ? a : b;
+    const float *const point = at == 0 ? a : b;
     const double x = (double)b[0] - (double)a[0];
     const double y = (double)b[1] - (double)a[1];
     const double length = sqrt(x * x + y * y);
     const double sine = 0.5 * out->curvature * length;
-    const double turn = place == 0 ? -sine : sine;
+    const double turn = at == 0 ? -sine : sine;
     if (fabs(sine) > ETX_ARC_MAX_SINE)
         return false;
     const double cosine = sqrt(1.0 - sine * sine);
-    out->x = (double)at[0];
-    out->y = (double)at[1];
-    out->z = (double)at[2];
+    out->x = (double)point[0];
+    out->y = (double)point[1];
+    out->z = (double)point[2];
     out->tangent_x = (x * cosine - y * turn) / length;
     out->tangent_y = (y * cosine + x * turn) / length;
     out->slope = ((double)b[2] - (double)a[2]) /
@@ -432,7 +432,7 @@ void etx_candidate_add_overlaps(
 {
     int32_t hit[ETX_CANDIDATE_MAX_LAYERS]; /* one on each layer */
     const int32_t n = candidate->n_layers;
-    struct etx_overlap own;
+    struct etx_overlap own = {.around = {-1, -1, -1}};
 
     memcpy(hit, candidate->hit, (size_t)n * sizeof *hit);
     for (int32_t k = 0; k < n; k++) {
@@ -442,7 +442,7 @@ void etx_candidate_add_overlaps(
             search->cache == NULL ? &own
                                   : &search->cache->overlap[entry_of(around)];
 
-        if (search->cache == NULL || overlap->at != at ||
+        if (overlap->at != at ||
             memcmp(overlap->around, around, sizeof overlap->around) != 0)
             find_overlaps(overlap, around, at, search);
         for (int32_t i = 0; i < 2; i++)

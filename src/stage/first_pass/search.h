@@ -46,8 +46,8 @@ static inline void etx_candidate_begin(struct etx_candidate *candidate,
 
 /* The hit that follows three others. */
 struct etx_next_hit {
-    int32_t last[3];      /* of the candidate, with */
-    int32_t n_holes;      /* so many holes and */
+    int32_t last[3];      /* of the candidate, which has */
+    int32_t n_holes;      /* this number of holes and */
     uint64_t layers;      /* these layers */
     int32_t hit;          /* -1: the track ends */
     int32_t n_more_holes; /* before it */
