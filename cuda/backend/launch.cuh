@@ -47,6 +47,23 @@ __device__ static inline void etx_write_same(T *at, T value)
     *const_cast<volatile T *>(at) = value;
 }
 
+/* *at, of all bits: -1, becomes the smallest i whose value is infinite or not a
+ * number, which does not depend on the order of arrival. */
+__device__ static inline void etx_note_not_finite(
+    int64_t *at, float value, int64_t i)
+{
+    if (!isfinite(value))
+        atomicMin(reinterpret_cast<unsigned long long *>(at),
+            (unsigned long long)i);
+}
+
+static inline etx_status etx_start_not_finite(
+    struct etx_stream *stream, int64_t *at)
+{
+    ETX_CUDA(cudaMemsetAsync(at, 0xFF, sizeof *at, etx_cuda_of(stream)->stream));
+    return ETX_OK;
+}
+
 /* The sum over a warp, the same bits in every lane. */
 template <typename T> __device__ static inline T etx_warp_sum(T value)
 {

@@ -8,13 +8,20 @@
 
 __global__ static void activation_kernel(struct etx_activation_args args)
 {
-    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        args.y[i] = etx_activate(args.activation, args.x[i]);
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step()) {
+        const float x = args.x[i];
+
+        if (args.not_finite != NULL)
+            etx_note_not_finite(args.not_finite, x, i);
+        args.y[i] = etx_activate(args.activation, x);
+    }
 }
 
 etx_status etx_cuda_activation(
     struct etx_stream *stream, const struct etx_activation_args *args)
 {
+    if (args->not_finite != NULL)
+        ETX_TRY(etx_start_not_finite(stream, args->not_finite));
     return etx_launch(stream, args->n, activation_kernel, *args);
 }
 

@@ -63,33 +63,35 @@ etx_status etx_cuda_columns(
         (const double *)mean);
 }
 
-__global__ static void gather_int32_kernel(struct etx_gather_int32_args args)
+__global__ static void gather_edges_kernel(struct etx_gather_edges_args args)
 {
-    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        args.y[i] = args.x[args.index[i]];
+    for (int64_t k = etx_first_item(); k < args.n; k += etx_item_step()) {
+        const int32_t e = args.index[k];
+
+        args.src_out[k] = args.src[e];
+        if (args.dst != NULL)
+            args.dst_out[k] = args.dst[e];
+        if (args.score != NULL)
+            args.score_out[k] = args.score[e];
+    }
 }
 
-etx_status etx_cuda_gather_int32(
-    struct etx_stream *stream, const struct etx_gather_int32_args *args)
+etx_status etx_cuda_gather_edges(
+    struct etx_stream *stream, const struct etx_gather_edges_args *args)
 {
-    return etx_launch(stream, args->n, gather_int32_kernel, *args);
+    return etx_launch(stream, args->n, gather_edges_kernel, *args);
 }
 
-/* The smallest index does not depend on the order of arrival; without one, all
- * bits are set: -1. */
 __global__ static void find_kernel(struct etx_find_not_finite_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        if (!isfinite(args.x[i]))
-            atomicMin(reinterpret_cast<unsigned long long *>(args.index),
-                (unsigned long long)i);
+        etx_note_not_finite(args.index, args.x[i], i);
 }
 
 etx_status etx_cuda_find_not_finite(
     struct etx_stream *stream, const struct etx_find_not_finite_args *args)
 {
-    ETX_CUDA(cudaMemsetAsync(
-        args->index, 0xFF, sizeof *args->index, etx_cuda_of(stream)->stream));
+    ETX_TRY(etx_start_not_finite(stream, args->index));
     return etx_launch(stream, args->n, find_kernel, *args);
 }
 

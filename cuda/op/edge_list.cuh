@@ -25,19 +25,18 @@ __device__ static inline uint32_t etx_ordered(float x)
     return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
- * ascend: edge e begins the runs of all nodes after the end before it. */
+/* offset [n_nodes + 1] of the runs of equal ends >> shift in ends [n_edges],
+ * which ascend; for every e up to n_edges: edge e begins the runs of all nodes
+ * after the end before it. */
 template <typename End>
-__global__ static void etx_offsets_kernel(
-    int64_t *offset, const End *ends, int64_t n_nodes, int64_t n_edges)
+__device__ static inline void etx_begin_runs(int64_t *offset, const End *ends,
+    int32_t shift, int64_t e, int64_t n_nodes, int64_t n_edges)
 {
-    for (int64_t e = etx_first_item(); e <= n_edges; e += etx_item_step()) {
-        const int64_t before = e == 0 ? -1 : (int64_t)ends[e - 1];
-        const int64_t node = e == n_edges ? n_nodes : (int64_t)ends[e];
+    const int64_t before = e == 0 ? -1 : (int64_t)(ends[e - 1] >> shift);
+    const int64_t node = e == n_edges ? n_nodes : (int64_t)(ends[e] >> shift);
 
-        for (int64_t i = before + 1; i <= node; i++)
-            offset[i] = e;
-    }
+    for (int64_t i = before + 1; i <= node; i++)
+        offset[i] = e;
 }
 
 /* Memory that an operator returns: freed at the end of the scope unless

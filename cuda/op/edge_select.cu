@@ -8,13 +8,6 @@
 #include "cuda/op/operators.h"
 #include "cuda/op/primitives.h"
 
-__global__ static void flag_kernel(
-    uint8_t *flag, struct etx_edge_select_args args)
-{
-    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step())
-        flag[e] = args.score[e] > args.cut;
-}
-
 /* Ascends as the score descends. */
 __global__ static void score_keys_kernel(
     uint64_t *key, const float *score, const int32_t *edge, int64_t n)
@@ -66,12 +59,16 @@ etx_status etx_cuda_edge_select(
     struct etx_stream *stream, const struct etx_edge_select_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
-    uint8_t *flag = NULL;
+    int64_t *count = NULL;
     int64_t n = 0;
 
-    ETX_TRY(scratch.alloc(&flag, args->n_edges, "edges above the cut"));
-    ETX_TRY(etx_launch(stream, args->n_edges, flag_kernel, flag, *args));
-    ETX_TRY(etx_cuda_compact(stream, args->selected, &n, flag, args->n_edges));
+    if (args->n_edges > 0) {
+        ETX_TRY(scratch.alloc(&count, 1, "edges above the cut"));
+        ETX_TRY(etx_cuda_pick_above(stream, args->selected, count, args->score,
+            args->cut, NULL, NULL, args->n_edges));
+        ETX_TRY(
+            etx_memory_to_host(stream->memory, &n, count, 1, sizeof n));
+    }
     if (args->max_selected > 0 && n > args->max_selected) {
         ETX_TRY(keep_best(stream, args, n));
         n = args->max_selected;

@@ -16,6 +16,20 @@ __global__ static void keys_kernel(
     }
 }
 
+/* source [n_edges]: that of each edge, sorted. */
+__global__ static void offsets_kernel(
+    struct etx_graph_index_args args, const uint64_t *source)
+{
+    for (int64_t e = etx_first_item(); e <= args.n_edges;
+         e += etx_item_step()) {
+        etx_begin_runs(
+            args.out_offset, source, 0, e, args.n_nodes, args.n_edges);
+        if (args.in_offset != NULL)
+            etx_begin_runs(
+                args.in_offset, args.dst, 0, e, args.n_nodes, args.n_edges);
+    }
+}
+
 etx_status etx_cuda_graph_index(
     struct etx_stream *stream, const struct etx_graph_index_args *args)
 {
@@ -31,10 +45,6 @@ etx_status etx_cuda_graph_index(
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, args->src, n));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, args->out_edge, edge, n,
         etx_bits_of(args->n_nodes)));
-    ETX_TRY(etx_launch(stream, n + 1, etx_offsets_kernel<uint64_t>,
-        args->out_offset, (const uint64_t *)sorted, args->n_nodes, n));
-    if (args->in_offset == NULL)
-        return ETX_OK;
-    return etx_launch(stream, n + 1, etx_offsets_kernel<int32_t>,
-        args->in_offset, args->dst, args->n_nodes, n);
+    return etx_launch(
+        stream, n + 1, offsets_kernel, *args, (const uint64_t *)sorted);
 }

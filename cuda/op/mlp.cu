@@ -380,7 +380,7 @@ static etx_status finish_by_operators(struct etx_stream *stream, float *y,
     const struct etx_norm_args norm = {n_rows, layer->n_out, layer->norm,
         layer->eps, y, layer->gain, layer->shift, y};
     const struct etx_activation_args activation = {
-        n_rows * layer->n_out, layer->activation, y, y};
+        n_rows * layer->n_out, layer->activation, y, y, NULL};
 
     if (!layer->norm_last)
         ETX_TRY(etx_cuda_norm(stream, &norm));
@@ -478,25 +478,54 @@ template <typename T> struct block {
     T *x, *y; /* [n_rows, widest] in and out of a layer */
 };
 
+static const float *values_of(const struct etx_rows &rows, float)
+{
+    return rows.data;
+}
+
+static const uint16_t *values_of(const struct etx_rows &rows, uint16_t)
+{
+    return rows.half;
+}
+
+/* *out [n_rows, n_in] = the input of the first layer: the only part as it lies,
+ * or the parts side by side in block.x. */
+template <typename T>
+static etx_status find_input(const T **out, struct etx_stream *stream,
+    const struct etx_mlp_args *args, const struct block<T> &block,
+    int64_t first, int64_t n_rows)
+{
+    const struct etx_cuda_rows parts =
+        etx_cuda_rows_from(args->part, args->n_parts, first);
+
+    *out = parts.n == 1 && parts.rows[0].index == NULL
+               ? values_of(parts.rows[0], T())
+               : NULL;
+    if (*out != NULL)
+        return ETX_OK;
+    *out = block.x;
+    return etx_launch(stream, n_rows * args->layer[0].n_in, concat_kernel<T>,
+        block.x, parts, n_rows, args->layer[0].n_in);
+}
+
 template <typename T>
 static etx_status run_block(struct etx_stream *stream,
     const struct etx_mlp_args *args, struct block<T> block, int64_t first,
     int64_t n_rows)
 {
     const int32_t last = args->n_layers - 1;
-    const int32_t n_in = args->layer[0].n_in;
+    const T *in = NULL;
 
-    ETX_TRY(etx_launch(stream, n_rows * n_in, concat_kernel<T>, block.x,
-        etx_cuda_rows_from(args->part, args->n_parts, first), n_rows, n_in));
+    ETX_TRY(find_input(&in, stream, args, block, first, n_rows));
     for (int32_t l = 0; l <= last; l++) {
         const struct etx_cuda_end end =
             l < last ? end_at(block.y) : etx_cuda_mlp_end(args, first);
         T *const other = block.x;
 
-        ETX_TRY(multiply<T>(stream, block.y, block.x, block.weight[l],
+        ETX_TRY(multiply<T>(stream, block.y, in, block.weight[l],
             &args->layer[l], n_rows));
         ETX_TRY(finish(stream, &end, block.y, args, l, first, n_rows));
-        block.x = block.y;
+        in = block.x = block.y;
         block.y = other;
     }
     return ETX_OK;
@@ -547,6 +576,5 @@ etx_status etx_cuda_mlp(
 {
     if (args->n_rows > 0)
         ETX_TRY(run(stream, args));
-    return args->reduce == NULL ? ETX_OK
-                                : etx_cuda_segment_reduce(stream, args->reduce);
+    return etx_cuda_segment_reduce(stream, args->reduce);
 }

@@ -65,7 +65,7 @@ static etx_status run_activation(struct etx_stream *stream, float *y,
     const float *x, const struct etx_layer *layer, int64_t n_rows)
 {
     const struct etx_activation_args args = {
-        n_rows * layer->n_out, layer->activation, x, y};
+        n_rows * layer->n_out, layer->activation, x, y, NULL};
 
     return etx_cuda_activation(stream, &args);
 }

@@ -30,11 +30,15 @@ __global__ static void hits_kernel(uint64_t *key, int32_t *row,
     }
 }
 
+/* Hits, their units and the first [n_units + 2] of each unit, in order. */
 __global__ static void order_kernel(struct etx_map_hit *sorted, int32_t *unit,
-    const struct etx_map_hit *hit, const uint64_t *key, const int32_t *row,
-    int64_t n_hits)
+    int64_t *first, const struct etx_map_hit *hit, const uint64_t *key,
+    const int32_t *row, int64_t n_hits, int64_t n_units)
 {
-    for (int64_t k = etx_first_item(); k < n_hits; k += etx_item_step()) {
+    for (int64_t k = etx_first_item(); k <= n_hits; k += etx_item_step()) {
+        etx_begin_runs(first, key, 32, k, n_units + 1, n_hits);
+        if (k == n_hits)
+            break;
         sorted[k] = hit[row[k]];
         unit[k] = (int32_t)(key[k] >> 32);
     }
@@ -130,10 +134,8 @@ static etx_status sort_hits(struct etx_map_search *search,
     ETX_TRY(etx_launch(stream, n, hits_kernel, key, row, hit, *args));
     ETX_TRY(etx_cuda_sort_pairs(
         stream, sorted_key, key, order, row, n, 32 + etx_bits_of(n_units + 1)));
-    ETX_TRY(etx_launch(
-        stream, n, order_kernel, sorted, unit, hit, sorted_key, order, n));
-    ETX_TRY(etx_launch(stream, n + 1, etx_offsets_kernel<int32_t>, first, unit,
-        n_units + 1, n));
+    ETX_TRY(etx_launch(stream, n + 1, order_kernel, sorted, unit, first, hit,
+        sorted_key, order, n, n_units));
     *search = (struct etx_map_search){args->map, sorted, unit, first};
     return ETX_OK;
 }

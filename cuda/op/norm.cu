@@ -89,7 +89,7 @@ static etx_status norm_columns(
 static etx_status copy(
     struct etx_stream *stream, float *y, const float *x, int64_t n)
 {
-    const struct etx_activation_args args = {n, ETX_ACTIVATION_NONE, x, y};
+    const struct etx_activation_args args = {n, ETX_ACTIVATION_NONE, x, y, NULL};
 
     return etx_cuda_activation(stream, &args);
 }

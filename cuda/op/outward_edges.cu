@@ -5,13 +5,6 @@
 #include "cuda/op/operators.h"
 #include "cuda/op/primitives.h"
 
-__global__ static void flag_kernel(
-    uint8_t *flag, struct etx_outward_edges_args args)
-{
-    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step())
-        flag[e] = args.edge_score[e] > args.cut && args.src[e] != args.dst[e];
-}
-
 /* picked [*args.n]: the edges. */
 __global__ static void turn_kernel(
     const int32_t *picked, struct etx_outward_edges_args args)
@@ -34,16 +27,14 @@ etx_status etx_cuda_outward_edges(
 {
     struct etx_cuda_scratch scratch(stream);
     const int64_t n = args->n_edges;
-    uint8_t *flag = NULL;
     int32_t *picked = NULL;
 
     ETX_CUDA(cudaMemsetAsync(
         args->n, 0, sizeof *args->n, etx_cuda_of(stream)->stream));
     if (n == 0)
         return ETX_OK;
-    ETX_TRY(scratch.alloc(&flag, n, "edges of tracks"));
     ETX_TRY(scratch.alloc(&picked, n, "edges of tracks"));
-    ETX_TRY(etx_launch(stream, n, flag_kernel, flag, *args));
-    ETX_TRY(etx_cuda_pick(stream, picked, args->n, NULL, flag, n));
+    ETX_TRY(etx_cuda_pick_above(stream, picked, args->n, args->edge_score,
+        args->cut, args->src, args->dst, n));
     return etx_launch(stream, n, turn_kernel, (const int32_t *)picked, *args);
 }

@@ -11,6 +11,7 @@
 
 #define MAX_AXES      8    /* of a Morton code: the first of the points */
 #define RANGE_THREADS 8192 /* each adds to the range once an axis */
+#define TREE_THREADS  512
 
 /* The range of each axis, as numbers that ascend with the floats. */
 struct range {
@@ -75,41 +76,62 @@ __global__ static void codes_kernel(uint64_t *code, int32_t *row,
     }
 }
 
-/* out [n_points, width] in order, n_dim coordinates and zeros. */
-__global__ static void reorder_kernel(float *out, const float *point,
-    const int32_t *order, int64_t n_points, int32_t n_dim, int32_t width)
+/* box [2, width] around n members [stride], whose high corners lie `high` behind
+ * their low ones: coordinate k. */
+__device__ static void put_box(float *box, const float *member, int64_t n,
+    int32_t stride, int32_t high, int32_t k, int32_t width)
 {
-    for (int64_t t = etx_first_item(); t < n_points * width;
-         t += etx_item_step()) {
-        const int32_t k = (int32_t)(t % width);
+    float min = member[k];
+    float max = member[high + k];
 
-        out[t] =
-            k < n_dim ? point[(int64_t)order[t / width] * n_dim + k] : 0.0f;
+    for (int64_t i = 1; i < n; i++) {
+        min = fminf(min, member[i * stride + k]);
+        max = fmaxf(max, member[i * stride + high + k]);
     }
+    box[k] = min;
+    box[width + k] = max;
 }
 
-/* box [n_boxes, 2, width] around every n_members of n members. Member i is a
- * point (stride width, high 0) or a box (stride 2 width, high width): its low
- * corner is at i * stride of corner, its high corner `high` behind it. */
-__global__ static void boxes_kernel(float *box, const float *corner,
-    int64_t n_boxes, int64_t n_members, int64_t n, int64_t stride, int64_t high,
-    int32_t width)
+__device__ static int64_t members_of(int64_t first, int64_t n, int64_t max)
 {
-    for (int64_t t = etx_first_item(); t < n_boxes * width;
-         t += etx_item_step()) {
-        const int64_t b = t / width;
-        const int64_t k = t % width;
-        const int64_t end = (b + 1) * n_members < n ? (b + 1) * n_members : n;
-        float min = corner[b * n_members * stride + k];
-        float max = corner[b * n_members * stride + high + k];
+    return n - first < max ? n - first : max;
+}
 
-        for (int64_t i = b * n_members + 1; i < end; i++) {
-            min = fminf(min, corner[i * stride + k]);
-            max = fmaxf(max, corner[i * stride + high + k]);
-        }
-        box[b * 2 * width + k] = min;
-        box[b * 2 * width + width + k] = max;
+/* A block per branch: its points in order, n_dim coordinates and zeros, then
+ * the boxes of its leaves, then its own. */
+__global__ static void __launch_bounds__(TREE_THREADS)
+    tree_kernel(float *sorted, float *leaf, float *branch, const float *point,
+        struct etx_point_tree tree, int32_t n_dim)
+{
+    const int32_t width = 4 * tree.n_quads;
+    const int64_t b = blockIdx.x;
+    const int64_t first_leaf = b * ETX_BRANCH_LEAVES;
+    const int64_t first = first_leaf * ETX_LEAF_POINTS;
+    const int64_t n_leaves =
+        members_of(first_leaf, tree.n_leaves, ETX_BRANCH_LEAVES);
+    const int64_t n =
+        members_of(first, tree.n_points, ETX_BRANCH_LEAVES * ETX_LEAF_POINTS);
+
+    for (int64_t t = threadIdx.x; t < n * width; t += TREE_THREADS) {
+        const int64_t i = first + t / width;
+        const int32_t k = (int32_t)(t % width);
+
+        sorted[i * width + k] =
+            k < n_dim ? point[(int64_t)tree.order[i] * n_dim + k] : 0.0f;
     }
+    __syncthreads();
+    for (int64_t t = threadIdx.x; t < n_leaves * width; t += TREE_THREADS) {
+        const int64_t l = first_leaf + t / width;
+        const int64_t of = l * ETX_LEAF_POINTS;
+
+        put_box(leaf + l * 2 * width, sorted + of * width,
+            members_of(of, tree.n_points, ETX_LEAF_POINTS), width, 0,
+            (int32_t)(t % width), width);
+    }
+    __syncthreads();
+    for (int32_t k = (int32_t)threadIdx.x; k < width; k += TREE_THREADS)
+        put_box(branch + b * 2 * width, leaf + first_leaf * 2 * width, n_leaves,
+            2 * width, width, k, width);
 }
 
 static etx_status sort_points(struct etx_stream *stream, int32_t *order,
@@ -157,17 +179,10 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
     ETX_TRY(
         scratch->alloc(&branch, n_branches * 2 * width, "boxes of branches"));
     ETX_TRY(sort_points(stream, order, point, n_points, n_dim));
-    ETX_TRY(etx_launch(stream, n_points * width, reorder_kernel, sorted, point,
-        (const int32_t *)order, n_points, n_dim, width));
-    ETX_TRY(etx_launch(stream, n_leaves * width, boxes_kernel, leaf,
-        (const float *)sorted, n_leaves, ETX_LEAF_POINTS, n_points, width, 0,
-        width));
-    ETX_TRY(etx_launch(stream, n_branches * width, boxes_kernel, branch,
-        (const float *)leaf, n_branches, ETX_BRANCH_LEAVES, n_leaves, 2 * width,
-        width, width));
     *out = (struct etx_point_tree){n_points, n_leaves, n_branches, n_quads,
         order, reinterpret_cast<const float4 *>(sorted),
         reinterpret_cast<const float4 *>(leaf),
         reinterpret_cast<const float4 *>(branch)};
-    return ETX_OK;
+    return etx_launch_grid(stream, n_branches, TREE_THREADS, 0, tree_kernel,
+        sorted, leaf, branch, point, *out, n_dim);
 }

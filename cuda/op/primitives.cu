@@ -91,6 +91,32 @@ etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
                             (const int64_t *)n_out, in, (const int32_t *)index);
 }
 
+/* Whether an edge is above the cut. */
+struct is_above {
+    const float *score;
+    float cut;
+    const int32_t *src, *dst;
+
+    __device__ bool operator()(int32_t e) const
+    {
+        return score[e] > cut && (src == NULL || src[e] != dst[e]);
+    }
+};
+
+etx_status etx_cuda_pick_above(struct etx_stream *stream, int32_t *out,
+    int64_t *n_out, const float *score, float cut, const int32_t *src,
+    const int32_t *dst, int64_t n)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+    const thrust::counting_iterator<int32_t> all(0);
+    const struct is_above above = {score, cut, src, dst};
+
+    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+        return cub::DeviceSelect::If(
+            memory, bytes, all, out, n_out, n, above, queue);
+    });
+}
+
 etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n)
 {

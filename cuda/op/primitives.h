@@ -29,7 +29,13 @@ etx_status etx_cuda_sums_before(
 etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const int32_t *in, const uint8_t *flag, int64_t n);
 
-/* The same of all i, with *n_out on the host. */
+/* out = the edges e < n, in order, with score[e] > cut, where src is not NULL
+ * without those from a node to itself; *n_out, on the device, their number. */
+etx_status etx_cuda_pick_above(struct etx_stream *stream, int32_t *out,
+    int64_t *n_out, const float *score, float cut, const int32_t *src,
+    const int32_t *dst, int64_t n);
+
+/* As etx_cuda_pick of all i, with *n_out on the host. */
 etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n);
 

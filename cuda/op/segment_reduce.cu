@@ -111,16 +111,24 @@ __global__ static void segment_reduce_kernel(
     }
 }
 
-/* Sums of float16: a thread has VECTOR columns of a segment, which it reads at
- * once, so that few threads have much on its way. The order is the same. */
-__global__ static void sum_vectors_kernel(struct etx_segment_reduce_args args)
-{
-    const int32_t n_vectors = args.width / VECTOR;
+/* Sums of float16 of one or two lists of segments: a thread has VECTOR columns
+ * of a segment, which it reads at once, so that few threads have much on its
+ * way. The order is the same. */
+struct sums {
+    struct etx_segment_reduce_args of[2];
+    int32_t n;
+};
 
-    for (int64_t t = etx_first_item(); t < args.n_segments * n_vectors;
-         t += etx_item_step()) {
-        const int64_t s = t / n_vectors;
-        const int64_t column = t % n_vectors * VECTOR;
+__global__ static void sum_vectors_kernel(struct sums sums)
+{
+    const int64_t n_vectors = sums.of[0].width / VECTOR;
+    const int64_t n = sums.of[0].n_segments * n_vectors;
+
+    for (int64_t t = etx_first_item(); t < n * sums.n; t += etx_item_step()) {
+        const struct etx_segment_reduce_args &args = sums.of[t < n ? 0 : 1];
+        const int64_t item = t < n ? t : t - n;
+        const int64_t s = item / n_vectors;
+        const int64_t column = item % n_vectors * VECTOR;
         float *const out = args.out + s * args.width + column;
         float sum[VECTOR] = {};
 
@@ -145,14 +153,36 @@ static bool is_sum_of_vectors(const struct etx_segment_reduce_args *args)
            reinterpret_cast<uintptr_t>(args->half) % sizeof(uint4) == 0;
 }
 
+/* Whether the next one can be summed at the same time: it adds to no sum. */
+static bool is_pair(const struct etx_segment_reduce_args *args)
+{
+    const struct etx_segment_reduce_args *const next = args->next;
+
+    return next != NULL && is_sum_of_vectors(next) && !next->add &&
+           next->n_segments == args->n_segments && next->width == args->width;
+}
+
 etx_status etx_cuda_segment_reduce(
     struct etx_stream *stream, const struct etx_segment_reduce_args *args)
 {
-    if (is_sum_of_vectors(args))
-        return etx_launch(stream, args->n_segments * args->width / VECTOR,
-            sum_vectors_kernel, *args);
-    return etx_launch(
-        stream, args->n_segments * args->width, segment_reduce_kernel, *args);
+    for (; args != NULL; args = args->next) {
+        struct sums sums = {{*args}, 1};
+
+        if (!is_sum_of_vectors(args)) {
+            ETX_TRY(etx_launch(stream, args->n_segments * args->width,
+                segment_reduce_kernel, *args));
+            continue;
+        }
+        if (is_pair(args)) {
+            args = args->next;
+            sums.of[1] = *args;
+            sums.n = 2;
+        }
+        ETX_TRY(etx_launch(stream,
+            sums.n * args->n_segments * args->width / VECTOR,
+            sum_vectors_kernel, sums));
+    }
+    return ETX_OK;
 }
 
 /* ------------------------------------------------------------ backward -- */

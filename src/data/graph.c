@@ -218,15 +218,14 @@ static etx_status copy_on_device(
     const struct etx_op_table *ops = context->ops;
     const struct etx_graph *graph = selection->graph;
     struct etx_graph *out = selection->out;
-    struct etx_gather_int32_args ends = {.n = out->n_edges,
-        .x = graph->src,
+    const struct etx_gather_edges_args edges = {.n = out->n_edges,
         .index = selection->selected,
-        .y = out->src};
-    const struct etx_gather_args scores = {.n_rows = out->n_edges,
-        .width = 1,
-        .x = graph->score,
-        .index = selection->selected,
-        .y = out->score};
+        .src = graph->src,
+        .dst = graph->dst,
+        .score = graph->score,
+        .src_out = out->src,
+        .dst_out = out->dst,
+        .score_out = out->score};
     const struct etx_gather_args features = {.n_rows = out->n_edges,
         .width = out->n_features,
         .x = graph->features,
@@ -234,12 +233,7 @@ static etx_status copy_on_device(
         .y = out->features};
     etx_status status;
 
-    ETX_CHECK(ops->gather_int32(context->stream, &ends));
-    ends.x = graph->dst;
-    ends.y = out->dst;
-    ETX_CHECK(ops->gather_int32(context->stream, &ends));
-    if (graph->score != NULL)
-        ETX_CHECK(ops->gather(context->stream, &scores));
+    ETX_CHECK(ops->gather_edges(context->stream, &edges));
     if (graph->features != NULL)
         ETX_CHECK(ops->gather(context->stream, &features));
 done:

@@ -76,10 +76,10 @@ static etx_status sort_ends(
 static etx_status gather(
     const struct sort *sort, int32_t *y, const int32_t *x, const int32_t *index)
 {
-    const struct etx_gather_int32_args args = {
-        .n = sort->edges->n_edges, .x = x, .index = index, .y = y};
+    const struct etx_gather_edges_args args = {
+        .n = sort->edges->n_edges, .index = index, .src = x, .src_out = y};
 
-    return sort->ops->gather_int32(sort->stream, &args);
+    return sort->ops->gather_edges(sort->stream, &args);
 }
 
 static bool is_sorted(const struct etx_edges *edges)

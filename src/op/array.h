@@ -65,12 +65,16 @@ struct etx_row_dot_args {
     float *out;             /* [n_rows] */
 };
 
-/* gather_int32: y[i] = x[index[i]]. */
-struct etx_gather_int32_args {
+/* gather_edges: edges index[k] of a graph, or of arrays of ends. */
+struct etx_gather_edges_args {
     int64_t n;
-    const int32_t *x;     /* [values] */
     const int32_t *index; /* [n] */
-    int32_t *y;           /* [n] */
+    const int32_t *src;   /* [edges] */
+    const int32_t *dst;   /* [edges] or NULL */
+    const float *score;   /* [edges] or NULL */
+    int32_t *src_out;     /* [n] */
+    int32_t *dst_out;     /* [n] with dst */
+    float *score_out;     /* [n] with score */
 };
 
 /* find_not_finite: the first i whose x[i] is infinite or not a number. */
@@ -128,7 +132,7 @@ struct etx_widen_args {
     X(scatter)                                                                 \
     X(add)                                                                     \
     X(row_dot)                                                                 \
-    X(gather_int32)                                                            \
+    X(gather_edges)                                                            \
     X(find_not_finite)                                                         \
     X(scale)                                                                   \
     X(sum_squares)                                                             \

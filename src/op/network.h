@@ -163,6 +163,7 @@ struct etx_activation_args {
     int32_t activation; /* enum etx_activation */
     const float *x;     /* [n] */
     float *y;           /* [n]; may be x */
+    int64_t *not_finite; /* [1] as find_not_finite of x, or NULL */
 };
 
 struct etx_activation_backward_args {
@@ -199,6 +200,8 @@ struct etx_segment_reduce_args {
     const float *x;        /* [rows, width] */
     float *out;            /* [n_segments, width] */
     const uint16_t *half;  /* float16 in place of x, as in etx_rows, or NULL */
+    /* Another, of these or other arrays, after this one; or NULL. */
+    const struct etx_segment_reduce_args *next;
 };
 
 /* segment_reduce_backward: d_x from d_out. forward.weight and gather are NULL

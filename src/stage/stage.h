@@ -58,10 +58,11 @@ etx_status etx_stage_positions(const float **out, struct etx_context *context,
     const struct etx_event *event);
 /* The first of x [n] that is not finite, or -1, in *found, for which a device
  * is waited for; or, where later is not NULL, in *later once the host has
- * waited. NULL: not here, or there are none. */
+ * waited. NULL: not here, or there are none. score [n] = sigmoid(x), may be x;
+ * NULL: not wanted. */
 etx_status etx_stage_find_not_finite(const int64_t **found,
     const int64_t **later, struct etx_context *context, const float *x,
-    int64_t n);
+    int64_t n, float *score);
 /* The parameters of a network; out borrows all else. A frozen
  * network's are cached. */
 etx_status etx_stage_network_to_device(struct etx_network *out,
@@ -179,11 +180,6 @@ etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
     struct etx_context *context, const struct etx_network *network,
     const float *node_features, const struct etx_graph *graph,
     const struct etx_event *event);
-/* logit [n] = sigmoid(logit), unless **found >= 0, as of
- * etx_stage_find_not_finite. */
-etx_status etx_stage_logits_to_scores(const int64_t **found,
-    const int64_t **later, struct etx_context *context, float *logit,
-    int64_t n);
 /* Both: score [n_edges] = sigmoid(logits). Logits that are not finite fail;
  * with bad, on a device, in a call of etx_stage_check_logits(*bad) once the
  * host has waited. */

@@ -64,10 +64,12 @@ etx_status etx_stage_positions(const float **out, struct etx_context *context,
 
 etx_status etx_stage_find_not_finite(const int64_t **found,
     const int64_t **later, struct etx_context *context, const float *x,
-    int64_t n)
+    int64_t n, float *score)
 {
     const struct etx_memory *memory = context->stream->memory;
     struct etx_find_not_finite_args args = {.n = n, .x = x};
+    struct etx_activation_args sigmoid = {
+        .n = n, .activation = ETX_ACTIVATION_SIGMOID, .x = x, .y = score};
     etx_status status;
 
     *found = NULL;
@@ -77,7 +79,11 @@ etx_status etx_stage_find_not_finite(const int64_t **found,
         return ETX_OK;
     ETX_CHECK(etx_arena_alloc(&args.index, context->stream->arena, 1,
         sizeof *args.index, "index of a number"));
-    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
+    sigmoid.not_finite = args.index;
+    if (score != NULL)
+        ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
+    else
+        ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
     ETX_CHECK(etx_memory_fetch(found, memory, args.index));
     if (later == NULL || memory == NULL)
         return etx_memory_synchronize(memory);

@@ -46,11 +46,18 @@ void checkop_activation(
         .activation = activation,
         .x = x,
         .y = in_place ? x : checkop_floats(n)};
+    if (activation == ETX_ACTIVATION_SIGMOID) {
+        args->not_finite = checkop_buffer(1, sizeof(int64_t));
+        if (n % 2 == 1)
+            x[n / 2] = -INFINITY;
+    }
     out->set_bounds = activation_bounds;
     out->flop = (double)n;
     checkop_label(out, "activation=%d n=%d%s", (int)activation, (int)n,
         in_place ? " in place" : "");
     CHECKOP_OUTPUT(out, args->y, n);
+    if (args->not_finite != NULL)
+        CHECKOP_OUTPUT(out, args->not_finite, 1);
 }
 
 void checkop_activation_backward(

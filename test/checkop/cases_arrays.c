@@ -53,18 +53,26 @@ void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
     CHECKOP_OUTPUT(out, args->y, n_rows * args->y_stride);
 }
 
-void checkop_gather_int32(struct checkop_case *out, int64_t n)
+void checkop_gather_edges(struct checkop_case *out, int64_t n)
 {
-    struct etx_gather_int32_args *args =
-        checkop_begin(out, "gather_int32", sizeof *args);
+    struct etx_gather_edges_args *args =
+        checkop_begin(out, "gather_edges", sizeof *args);
     const int32_t n_source = (int32_t)(n / 2 + 1);
 
-    *args = (struct etx_gather_int32_args){.n = n,
-        .x = checkop_permutation(n_source),
+    *args = (struct etx_gather_edges_args){.n = n,
         .index = checkop_indices(n, n_source),
-        .y = checkop_indices(n, n_source)};
+        .src = checkop_permutation(n_source),
+        .src_out = checkop_indices(n, n_source)};
     checkop_label(out, "n=%lld", (long long)n);
-    CHECKOP_OUTPUT(out, args->y, n);
+    CHECKOP_OUTPUT(out, args->src_out, n);
+    if (n % 2 == 0)
+        return;
+    args->dst = checkop_permutation(n_source);
+    args->dst_out = checkop_indices(n, n_source);
+    args->score = checkop_floats(n_source);
+    args->score_out = checkop_floats(n);
+    CHECKOP_OUTPUT(out, args->dst_out, n);
+    CHECKOP_OUTPUT(out, args->score_out, n);
 }
 
 void checkop_find_not_finite(

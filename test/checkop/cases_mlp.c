@@ -13,7 +13,7 @@ struct perceptron {
     struct etx_mlp_backward_args backward;
     struct etx_layer layer[ETX_MAX_LAYERS];
     struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
-    struct etx_segment_reduce_args reduce;
+    struct etx_segment_reduce_args reduce, next;
     int64_t n_terms; /* the longest sum, for the bounds */
 };
 
@@ -170,9 +170,15 @@ static void make_reduce(struct checkop_case *out,
             .offset = checkop_offsets(shape->n_segments, shape->n_rows),
             .x = net->forward.out,
             .out = checkop_floats(n)};
+    net->next = net->reduce;
+    net->next.offset = checkop_offsets(shape->n_segments, shape->n_rows);
+    net->next.order = checkop_permutation((int32_t)shape->n_rows);
+    net->next.out = checkop_floats(n);
+    net->reduce.next = &net->next;
     net->forward.reduce = &net->reduce;
     net->n_terms += shape->n_rows;
     CHECKOP_OUTPUT(out, net->reduce.out, n);
+    CHECKOP_OUTPUT(out, net->next.out, n);
 }
 
 void checkop_mlp(

@@ -19,7 +19,7 @@ CHECKOP_TEST(test_arrays_flat, .rows = N_SHAPES)
 
     checkop_fill(&one, n);
     checkop_verify(&one);
-    checkop_gather_int32(&one, n);
+    checkop_gather_edges(&one, n);
     checkop_verify(&one);
     check.values = CHECKOP_EXTREME;
     checkop_outward_key(&one, n);

@@ -56,7 +56,7 @@ static int32_t edges(int32_t n_nodes)
 ONE_SIZE(add)
 ONE_SIZE(edge_select)
 ONE_SIZE(fill)
-ONE_SIZE(gather_int32)
+ONE_SIZE(gather_edges)
 ONE_SIZE(outward_key)
 ONE_SIZE(scale)
 ONE_SIZE(square_loss)
@@ -193,7 +193,7 @@ static const struct {
     RANDOM(distance_bins, NORMAL), RANDOM(double_edges, NORMAL),
     RANDOM(edge_features, EXTREME), RANDOM(edge_select, NORMAL),
     RANDOM(fill, EXTREME), RANDOM(find_not_finite, EXTREME),
-    RANDOM(gather, EXTREME), RANDOM(gather_int32, NORMAL),
+    RANDOM(gather, EXTREME), RANDOM(gather_edges, NORMAL),
     RANDOM(graph_index, NORMAL), RANDOM(hinge_loss, NORMAL),
     RANDOM(line_graph, NORMAL), RANDOM(linear, PRODUCTS),
     RANDOM(linear_backward, NORMAL), RANDOM(mlp, NORMAL),

@@ -308,21 +308,30 @@ CHECKOP_TEST(test_cuda_half_segments)
             struct checkop_case self;
 
             checkop_segment_reduce(&self, &kinds[k]);
-            struct etx_segment_reduce_args want =
-                *(struct etx_segment_reduce_args *)self.args;
-            struct etx_segment_reduce_args got;
+            struct etx_segment_reduce_args want[2], got[2];
 
-            want.half = round_values(
-                want.x, kinds[k].n_values * kinds[k].width, (enum storage)s);
-            want.x = NULL;
-            got = want;
-            got.out = checkop_buffer(n, sizeof *got.out);
-            memcpy(got.out, want.out, (size_t)n * sizeof *got.out);
-            ck_assert_ok(etx_op_ref.segment_reduce(&check.stream[0], &want));
+            want[0] = *(struct etx_segment_reduce_args *)self.args;
+            want[0].half = round_values(
+                want[0].x, kinds[k].n_values * kinds[k].width, (enum storage)s);
+            want[0].x = NULL;
+            want[1] = want[0];
+            want[1].order = checkop_permutation((int32_t)kinds[k].n_values);
+            for (int32_t i = 0; i < 2; i++) {
+                if (i > 0)
+                    want[i].out = checkop_floats(n);
+                got[i] = want[i];
+                got[i].out = checkop_buffer(n, sizeof(float));
+                memcpy(got[i].out, want[i].out, (size_t)n * sizeof(float));
+            }
+            want[0].next = &want[1];
+            got[0].next = &got[1];
+            ck_assert_ok(etx_op_ref.segment_reduce(&check.stream[0], want));
             ck_assert_ok(
-                check.device->ops->segment_reduce(check.device->stream, &got));
+                check.device->ops->segment_reduce(check.device->stream, got));
             ck_assert_ok(etx_memory_synchronize(check.device->stream->memory));
-            ck_assert_mem_eq(got.out, want.out, (size_t)n * sizeof *got.out);
+            for (int32_t i = 0; i < 2; i++)
+                ck_assert_mem_eq(
+                    got[i].out, want[i].out, (size_t)n * sizeof(float));
         }
 }
 

@@ -137,8 +137,9 @@ static etx_status nodes_backward(struct etx_interaction_messages *messages,
     messages->n_parts = 0;
     if (!d_nodes->is_started)
         return ETX_OK;
-    ETX_CHECK(etx_interaction_aggregate(
-        messages, run, etx_run_latents(run, ETX_EDGES, k_edges), NULL));
+    ETX_CHECK(etx_interaction_describe(
+        messages, run, etx_run_latents(run, ETX_EDGES, k_edges)));
+    ETX_CHECK(etx_interaction_aggregate(messages, run, 0));
     for (int32_t p = 0; p < messages->n_parts; p++)
         ETX_CHECK(etx_sum_alloc(&messages->d_part[p], run->context, d_nodes->n,
             "gradients of messages"));

@@ -95,10 +95,11 @@ static int32_t are_nodes_done(const struct etx_interaction *state, int32_t k)
            !etx_interaction_reads_last_nodes(state);
 }
 
-/* Node latents k + 1 from node latents k and the aggregates of edges k_edges,
- * the first of which may be computed already. */
+/* Node latents k + 1 from node latents k and the aggregates of edges k_edges;
+ * with_edges: of the new edges, by the block that computes them, while they are
+ * in cache. */
 static etx_status update_nodes(
-    struct etx_run *run, int32_t k, int32_t k_edges, float *first)
+    struct etx_run *run, int32_t k, int32_t k_edges, int32_t with_edges)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = etx_interaction_state(run);
@@ -108,32 +109,18 @@ static etx_status update_nodes(
     struct etx_mlp_input input;
 
     if (are_nodes_done(state, k))
-        return ETX_OK;
-    ETX_CHECK(etx_interaction_aggregate(
-        &messages, run, etx_run_latents(run, ETX_EDGES, k_edges), first));
+        return with_edges ? etx_interaction_update_edges(run, k, NULL) : ETX_OK;
+    ETX_CHECK(etx_interaction_describe(
+        &messages, run, etx_run_latents(run, ETX_EDGES, k_edges)));
+    if (with_edges)
+        ETX_CHECK(etx_interaction_update_edges(run, k, messages.reduce));
+    ETX_CHECK(etx_interaction_aggregate(&messages, run, with_edges));
     input = etx_interaction_node_input(run, k, &messages);
     ETX_CHECK(etx_run_update(run, ETX_NODES, k + 1,
         etx_mlp_blocks_at(&state->node_networks, k), &input,
         state->node_residual ? etx_run_latents(run, ETX_NODES, k) : NULL));
 done:
     etx_arena_reset(arena, mark);
-    return status;
-}
-
-/* Edges, and nodes from the new ones, which are aggregated by the block that
- * computes them, while they are in cache. */
-static etx_status update_both(struct etx_run *run, int32_t k)
-{
-    etx_status status = ETX_OK;
-    struct etx_segment_reduce_args first;
-
-    if (are_nodes_done(etx_interaction_state(run), k))
-        return etx_interaction_update_edges(run, k, NULL);
-    ETX_CHECK(etx_interaction_first_aggregate(
-        &first, run, etx_run_latents(run, ETX_EDGES, k + 1)));
-    ETX_CHECK(etx_interaction_update_edges(run, k, &first));
-    ETX_CHECK(update_nodes(run, k, k + 1, first.out));
-done:
     return status;
 }
 
@@ -144,11 +131,11 @@ static etx_status iterate(struct etx_run *run, int32_t k)
     switch (
         (enum etx_interaction_update)etx_interaction_state(run)->edge_update) {
     case ETX_UPDATE_FIRST:
-        ETX_CHECK(update_both(run, k));
+        ETX_CHECK(update_nodes(run, k, k + 1, 1));
         break;
     case ETX_UPDATE_OLD:
     case ETX_UPDATE_NEW:
-        ETX_CHECK(update_nodes(run, k, k, NULL));
+        ETX_CHECK(update_nodes(run, k, k, 0));
         ETX_CHECK(etx_interaction_update_edges(run, k, NULL));
         break;
     }

@@ -75,50 +75,41 @@ done:
     return status;
 }
 
-etx_status etx_interaction_first_aggregate(
-    struct etx_segment_reduce_args *out, struct etx_run *run, const void *edges)
+etx_status etx_interaction_describe(struct etx_interaction_messages *out,
+    struct etx_run *run, const void *edges)
 {
     etx_status status = ETX_OK;
-    float *first = NULL;
+    const struct etx_interaction *state = etx_interaction_state(run);
 
-    ETX_CHECK(
-        etx_floats_alloc(&first, run->context, n_node_values(run), "messages"));
-    *out = describe_side(run, 0, edges, first);
+    *out = (struct etx_interaction_messages){.n_parts = n_sides(state)};
+    for (int32_t s = 0; s < out->n_parts; s++) {
+        const int32_t is_added = is_added_in_place(state, s);
+
+        if (is_added)
+            out->side[s] = out->side[s - state->n_aggregates];
+        else
+            ETX_CHECK(etx_floats_alloc(
+                &out->side[s], run->context, n_node_values(run), "messages"));
+        out->part[s] = out->side[s];
+        out->reduce[s] = describe_side(run, s, edges, out->side[s]);
+        out->reduce[s].add = is_added;
+        if (s > 0)
+            out->reduce[s - 1].next = &out->reduce[s];
+    }
 done:
     return status;
 }
 
 etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
-    struct etx_run *run, const void *edges, float *first)
+    struct etx_run *run, int32_t is_reduced)
 {
     etx_status status = ETX_OK;
-    const struct etx_interaction *state = etx_interaction_state(run);
     struct etx_context *context = run->context;
-    const int64_t n_values = n_node_values(run);
-    struct etx_interaction_messages messages = {.n_parts = n_sides(state)};
 
-    for (int32_t s = 0; s < messages.n_parts; s++) {
-        const int32_t is_added = is_added_in_place(state, s);
-        struct etx_segment_reduce_args args;
-
-        if (s == 0 && first != NULL) {
-            messages.side[s] = first;
-            messages.part[s] = first;
-            continue;
-        }
-        if (is_added)
-            messages.side[s] = messages.side[s - state->n_aggregates];
-        else
-            ETX_CHECK(etx_floats_alloc(
-                &messages.side[s], context, n_values, "messages"));
-        args = describe_side(run, s, edges, messages.side[s]);
-        args.add = is_added;
-        ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-        messages.part[s] = messages.side[s];
-    }
-    if (state->aggregate_at == ETX_AT_BOTH_SUMMED)
-        ETX_CHECK(add_sides(&messages, run));
-    *out = messages;
+    if (!is_reduced)
+        ETX_CHECK(context->ops->segment_reduce(context->stream, out->reduce));
+    if (etx_interaction_state(run)->aggregate_at == ETX_AT_BOTH_SUMMED)
+        ETX_CHECK(add_sides(out, run));
 done:
     return status;
 }

@@ -69,17 +69,17 @@ struct etx_interaction_messages {
     /* Of the edges in (all aggregates), then out: [n_nodes, hidden]. Sums in
      * and out that are added share one array. */
     float *side[ETX_INTERACTION_MAX_SIDES];
+    struct etx_segment_reduce_args reduce[ETX_INTERACTION_MAX_SIDES];
 };
 
-/* edges: latents [n_edges, hidden]. first: the first aggregate of the edges in,
- * if it is computed already, or NULL. */
-etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
-    struct etx_run *run, const void *edges, float *first);
-
-/* How the first aggregate is computed, for the block that computes the edges;
- * its output is in the arena. */
-etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
+/* The arrays, and in out->reduce how they are computed from edges, latents
+ * [n_edges, hidden]. out stays where it is. */
+etx_status etx_interaction_describe(struct etx_interaction_messages *out,
     struct etx_run *run, const void *edges);
+/* Their values. is_reduced: the block that computed the edges has done
+ * out->reduce. */
+etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+    struct etx_run *run, int32_t is_reduced);
 
 /* From the gradients of the parts to that of the edges. */
 etx_status etx_interaction_aggregate_backward(struct etx_run *run,

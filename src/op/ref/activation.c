@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
+#include "base/finite.h"
 #include "op/shared/activation.h"
 
 etx_status etx_ref_activation(
@@ -12,6 +13,8 @@ etx_status etx_ref_activation(
         (enum etx_activation)args->activation;
 
     (void)stream;
+    if (args->not_finite != NULL)
+        *args->not_finite = etx_find_not_finite(args->x, args->n);
     for (int64_t i = 0; i < args->n; i++)
         args->y[i] =
             (float)etx_activation_value(activation, (double)args->x[i]);

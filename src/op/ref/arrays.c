@@ -67,12 +67,19 @@ etx_status etx_ref_columns(
     return ETX_OK;
 }
 
-etx_status etx_ref_gather_int32(
-    struct etx_stream *stream, const struct etx_gather_int32_args *args)
+etx_status etx_ref_gather_edges(
+    struct etx_stream *stream, const struct etx_gather_edges_args *args)
 {
     (void)stream;
-    for (int64_t i = 0; i < args->n; i++)
-        args->y[i] = args->x[args->index[i]];
+    for (int64_t k = 0; k < args->n; k++) {
+        const int32_t e = args->index[k];
+
+        args->src_out[k] = args->src[e];
+        if (args->dst != NULL)
+            args->dst_out[k] = args->dst[e];
+        if (args->score != NULL)
+            args->score_out[k] = args->score[e];
+    }
     return ETX_OK;
 }
 

@@ -151,14 +151,14 @@ static void segment_backward(
 etx_status etx_ref_segment_reduce(
     struct etx_stream *stream, const struct etx_segment_reduce_args *args)
 {
-    (void)stream;
     for (int64_t s = 0; s < args->n_segments; s++)
         for (int32_t k = 0; k < args->width; k++) {
             const float result = reduce(args, s, k);
             float *out = args->out + s * args->width + k;
             *out = args->add ? *out + result : result;
         }
-    return ETX_OK;
+    return args->next == NULL ? ETX_OK
+                              : etx_ref_segment_reduce(stream, args->next);
 }
 
 etx_status etx_ref_segment_reduce_backward(struct etx_stream *stream,

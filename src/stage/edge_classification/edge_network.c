@@ -34,20 +34,6 @@ done:
     return status;
 }
 
-etx_status etx_stage_logits_to_scores(const int64_t **found,
-    const int64_t **later, struct etx_context *context, float *logit, int64_t n)
-{
-    const struct etx_activation_args sigmoid = {
-        .n = n, .activation = ETX_ACTIVATION_SIGMOID, .x = logit, .y = logit};
-    etx_status status;
-
-    ETX_CHECK(etx_stage_find_not_finite(found, later, context, logit, n));
-    if (*found == NULL || **found < 0)
-        ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
-done:
-    return status;
-}
-
 /* The logit of an edge is not finite: weights overflow, or features are far
  * from the training's. */
 etx_status etx_stage_check_logits(const int64_t *bad,
@@ -105,8 +91,8 @@ etx_status etx_stage_edge_scores(float *score, const int64_t **bad,
 
     ETX_CHECK(
         infer_logits(score, context, network, node_features, graph, event));
-    ETX_CHECK(etx_stage_logits_to_scores(
-        &found, bad, context, score, graph->n_edges));
+    ETX_CHECK(etx_stage_find_not_finite(
+        &found, bad, context, score, graph->n_edges, score));
     ETX_CHECK(etx_stage_check_logits(found, graph, network));
 done:
     return status;

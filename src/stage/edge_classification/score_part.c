@@ -34,8 +34,8 @@ static etx_status run_network(float *score, struct etx_context *context,
     ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
     ETX_CHECK(
         network->arch->forward(&device_network, context, input, NULL, score));
-    ETX_CHECK(etx_stage_logits_to_scores(
-        &bad, NULL, context, score, part->graph->n_edges));
+    ETX_CHECK(etx_stage_find_not_finite(
+        &bad, NULL, context, score, part->graph->n_edges, score));
     if (bad != NULL && *bad >= 0)
         status = fail_at(part, *bad, network);
 done:

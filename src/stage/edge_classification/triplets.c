@@ -42,8 +42,8 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(network->arch->forward_triplets(
         network, context, &input, triplets, out));
-    ETX_CHECK(etx_stage_logits_to_scores(
-        &bad, NULL, context, out, triplets->n_edges));
+    ETX_CHECK(etx_stage_find_not_finite(
+        &bad, NULL, context, out, triplets->n_edges, out));
     if (bad != NULL && *bad >= 0)
         status = etx_fail(ETX_ERR_ARGUMENT,
             "%s: the logit of triplet %lld is not finite", network->arch->name,

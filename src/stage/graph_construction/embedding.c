@@ -45,7 +45,7 @@ etx_status etx_stage_embed(float **out, const int64_t **bad,
     ETX_CHECK(
         network->arch->forward(&device_network, context, &input, NULL, point));
     ETX_CHECK(etx_stage_find_not_finite(
-        &found, bad, context, point, event->n_hits * network->n_out));
+        &found, bad, context, point, event->n_hits * network->n_out, NULL));
     ETX_CHECK(etx_stage_check_points(found, network->n_out));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     *out = point;

@@ -8,23 +8,6 @@
 
 #include "base/check.h"
 
-/* Ends of the selected edges, in their order: src, dst [n_selected]. */
-static etx_status gather_edges(int32_t *src, int32_t *dst,
-    struct etx_context *context, const struct etx_graph *graph,
-    const int32_t *selected, int64_t n_selected)
-{
-    struct etx_gather_int32_args args = {
-        .n = n_selected, .x = graph->src, .index = selected, .y = src};
-    etx_status status;
-
-    ETX_CHECK(context->ops->gather_int32(context->stream, &args));
-    args.x = graph->dst;
-    args.y = dst;
-    ETX_CHECK(context->ops->gather_int32(context->stream, &args));
-done:
-    return status;
-}
-
 etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options)
@@ -55,7 +38,13 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
         &src, arena, n_selected, sizeof *src, "mutual best sources"));
     ETX_CHECK(etx_arena_alloc(
         &dst, arena, n_selected, sizeof *dst, "mutual best targets"));
-    ETX_CHECK(gather_edges(src, dst, context, graph, selected, n_selected));
+    const struct etx_gather_edges_args ends = {.n = n_selected,
+        .index = selected,
+        .src = graph->src,
+        .dst = graph->dst,
+        .src_out = src,
+        .dst_out = dst};
+    ETX_CHECK(context->ops->gather_edges(context->stream, &ends));
     const struct etx_connected_components_args components = {
         .n_nodes = graph->n_nodes,
         .n_edges = n_selected,

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
 
+#include "base/finite.h"
+
 #include "op/x86/vector.h"
 #include "op/x86/vector_math.h"
 
@@ -99,6 +101,8 @@ etx_status ETX_ISA_NAME(activation)(
         .x = args->x,
         .out = args->y};
 
+    if (args->not_finite != NULL)
+        *args->not_finite = etx_find_not_finite(args->x, args->n);
     return etx_parallel_ranges(stream->pool, args->n, BLOCK, run_block, &job);
 }
 

@@ -233,13 +233,6 @@ static int32_t can_sum(const struct etx_segment_reduce_args *reduce)
            reduce->weight == NULL;
 }
 
-static etx_status reduce_rows(
-    struct etx_stream *stream, const struct etx_mlp_args *args)
-{
-    return args->reduce == NULL
-               ? ETX_OK
-               : ETX_ISA_NAME(segment_reduce)(stream, args->reduce);
-}
 
 /* ----------------------------------------------------------- the whole -- */
 
@@ -247,14 +240,18 @@ static etx_status run_blocks(struct etx_stream *stream, struct job *job)
 {
     const int64_t n_blocks =
         (job->args->n_rows + job->block_rows - 1) / job->block_rows;
+    const struct etx_segment_reduce_args *left = job->args->reduce;
     etx_status status;
 
-    if (can_sum(job->args->reduce)) {
+    if (can_sum(left)) {
         job->n_groups = (n_blocks + GROUP_BLOCKS - 1) / GROUP_BLOCKS;
-        return etx_parallel_for(stream->pool, job->n_groups, run_group, job);
+        left = left->next;
+        ETX_CHECK(
+            etx_parallel_for(stream->pool, job->n_groups, run_group, job));
+    } else {
+        ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, run_block, job));
     }
-    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, run_block, job));
-    ETX_CHECK(reduce_rows(stream, job->args));
+    ETX_CHECK(ETX_ISA_NAME(segment_reduce)(stream, left));
 done:
     return status;
 }
@@ -311,7 +308,7 @@ etx_status ETX_ISA_NAME(mlp)(
     etx_status status;
 
     if (args->n_rows == 0)
-        return reduce_rows(stream, args);
+        return ETX_ISA_NAME(segment_reduce)(stream, args->reduce);
     if (ETX_ISA_NAME(has_batch_norm)(args))
         return etx_op_ref.mlp(stream, args);
     ETX_CHECK(etx_check_cancelled(stream));

@@ -11,6 +11,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
 
+#include "base/check.h"
+
 #include "op/x86/vector.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -186,10 +188,16 @@ static etx_status reduce_block(
 etx_status ETX_ISA_NAME(segment_reduce)(
     struct etx_stream *stream, const struct etx_segment_reduce_args *args)
 {
-    struct etx_segment_reduce_args job = *args;
+    etx_status status = ETX_OK;
 
-    return etx_parallel_ranges(
-        stream->pool, args->n_segments, BLOCK_SEGMENTS, reduce_block, &job);
+    for (; args != NULL; args = args->next) {
+        struct etx_segment_reduce_args job = *args;
+
+        ETX_CHECK(etx_parallel_ranges(stream->pool, args->n_segments,
+            BLOCK_SEGMENTS, reduce_block, &job));
+    }
+done:
+    return status;
 }
 
 /* ------------------------------------------------------------ backward -- */
