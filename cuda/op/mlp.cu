@@ -73,7 +73,7 @@ struct terms {
 
 /* y, column k of row i of the product, with bias and added rows. */
 __device__ static float with_terms(
-    const struct terms &terms, float y, int64_t i, int32_t k, int32_t width)
+    const struct terms &terms, float y, int64_t i, int32_t k)
 {
     float sum = terms.has_product ? y : 0.0f;
 
@@ -82,7 +82,7 @@ __device__ static float with_terms(
     for (int32_t p = 0; p < terms.added.n; p++) {
         const struct etx_rows &rows = terms.added.rows[p];
 
-        sum += etx_source_value(rows, etx_source_row(rows, i) * width + k);
+        sum += etx_source_value(rows, etx_source_row(rows, i) * rows.width + k);
     }
     return sum;
 }
@@ -98,7 +98,7 @@ __global__ static void elements_kernel(struct etx_cuda_end end, const T *y,
         etx_write_end(end, t,
             etx_activate(
                 activation, with_terms(terms, value_of(y[t]), t / width,
-                                (int32_t)(t % width), width)));
+                                (int32_t)(t % width))));
 }
 
 /* The same, and the norm, one warp per row. A row is read and written once: it
@@ -114,7 +114,7 @@ __global__ static void rows_kernel(struct etx_cuda_end end, const T *y,
     for (int64_t i = etx_first_warp_item(); i < n_rows;
          i += etx_warp_item_step()) {
         for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP)
-            row[k] = with_terms(terms, value_of(y[i * width + k]), i, k, width);
+            row[k] = with_terms(terms, value_of(y[i * width + k]), i, k);
         if (!layer.norm_last && layer.norm != ETX_NORM_NONE)
             etx_normalise_row(row, row, width, layer.norm, layer.eps,
                 layer.gain, layer.shift);
@@ -226,7 +226,7 @@ __global__ static void __launch_bounds__(ETX_CUDA_BLOCK, WIDE_ROW_BLOCKS)
             held.row[j] += held.bias[j];
         for (int32_t p = 0; p < terms.added.n; p++) {
             const struct etx_rows &rows = terms.added.rows[p];
-            const int64_t from = etx_source_row(rows, i) * width + etx_lane();
+            const int64_t from = etx_source_row(rows, i) * rows.width + etx_lane();
 
             ETX_UNROLL
             for (int j = 0; j < COLUMNS; j++)

@@ -201,20 +201,19 @@ __device__ static float2 read_pair(
 /* sum += the rows of the matrix at the position of this lane. */
 template <int TILES>
 __device__ static void add_rows(float (&sum)[TILES][4],
-    const struct fused_rows &added, const struct tile_position &at)
+    const struct fused_rows &added, const struct tile_position &at,
+    int32_t n_out)
 {
-    const int32_t width = added.rows.width;
-
     ETX_UNROLL
     for (int half = 0; half < 2; half++) {
-        const int64_t from = etx_source_row(added.rows, at.row[half]) * width;
+        const int64_t from = etx_source_row(added.rows, at.row[half]) * added.rows.width;
 
         ETX_UNROLL
         for (int j = 0; j < TILES; j++) {
             const int32_t c = j * TILE_COLUMNS + at.column;
 
-            if (c < width) {
-                const float2 pair = read_pair(added, from + c, width - c);
+            if (c < n_out) {
+                const float2 pair = read_pair(added, from + c, n_out - c);
 
                 sum[j][2 * half] += pair.x;
                 sum[j][2 * half + 1] += pair.y;
@@ -472,7 +471,7 @@ __device__ static void run_tile(
         start(sum, layer, at);
         if (l == 0) {
             for (int32_t p = 0; p < net.n_added; p++)
-                add_rows(sum, net.added[p], at);
+                add_rows(sum, net.added[p], at, layer.n_out);
             /* add_rows may diverge; mma.sync is for a converged warp. */
             __syncwarp();
             multiply_input(sum, x, net.pitch, packed, layer);
@@ -534,8 +533,11 @@ static int32_t has_pairs(const void *address, int32_t width, size_t bytes)
            reinterpret_cast<uintptr_t>(address) % (2 * bytes) == 0;
 }
 
-static struct fused_rows describe_rows(const struct etx_rows *rows)
+static struct fused_rows describe_rows(
+    const struct etx_rows *rows, int32_t n_out)
 {
+    if (n_out % 2 != 0)
+        return {*rows, 0};
     if (rows->half != NULL)
         return {*rows, has_pairs(rows->half, rows->width, sizeof *rows->half)};
     return {*rows, has_pairs(rows->data, rows->width, sizeof *rows->data)};
@@ -583,7 +585,7 @@ static void describe(struct fused *net, const struct etx_mlp_args *args)
     net->part = etx_cuda_rows_from(args->part, args->n_parts, 0);
     net->n_added = args->n_added;
     for (int32_t p = 0; p < args->n_added; p++)
-        net->added[p] = describe_rows(&args->added[p]);
+        net->added[p] = describe_rows(&args->added[p], args->layer[0].n_out);
     net->end = etx_cuda_mlp_end(args, 0);
     net->end_has_pairs = end_has_pairs(&net->end, last->n_out);
 }

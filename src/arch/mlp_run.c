@@ -159,17 +159,38 @@ static struct etx_mlp_args factor_args(
     return args;
 }
 
-/* The product of factored part p as added rows; float16 in an inference that
- * computes so, as edges read them many times. */
-static etx_status multiply_factor(struct split *split,
-    struct etx_context *context, const struct etx_mlp_input *input, int32_t p)
+/* Factored parts from p on with the same rows, whose layers are one of more
+ * columns: on a device, where a product costs a launch. */
+static int32_t count_alike(const struct split *split,
+    const struct etx_context *context, const struct etx_mlp_input *input,
+    int32_t p)
+{
+    const struct etx_rows *rows = &input->args.part[p];
+    int32_t n = 1;
+
+    while (context->stream->memory != NULL && p + n < input->args.n_parts &&
+           split->is_factored[p + n] && rows[n].data == rows->data &&
+           rows[n].half == rows->half && rows[n].width == rows->width)
+        n++;
+    return n;
+}
+
+/* The products of factored parts p .. p + n - 1, of the same rows, as added
+ * rows; float16 in an inference that computes so, as edges read them many
+ * times. */
+static etx_status multiply_factors(struct split *split,
+    struct etx_context *context, const struct etx_mlp_input *input, int32_t p,
+    int32_t n)
 {
     etx_status status = ETX_OK;
     const int32_t n_out = split->layer[0].n_out;
     struct etx_arena *arena = context->stream->arena;
+    struct etx_layer layer = split->factor[p];
     struct etx_mlp_args args = factor_args(split, input, p);
-    const int64_t n_values = args.n_rows * n_out;
+    const int64_t n_values = args.n_rows * n * n_out;
 
+    layer.n_out = n * n_out;
+    args.layer = &layer;
     if (context->stream->is_half)
         ETX_CHECK(etx_arena_alloc(&args.half_out, arena, n_values,
             sizeof *args.half_out, "products of nodes"));
@@ -177,11 +198,12 @@ static etx_status multiply_factor(struct split *split,
         ETX_CHECK(etx_arena_alloc(
             &args.out, arena, n_values, sizeof *args.out, "products of nodes"));
     ETX_CHECK(context->ops->mlp(context->stream, &args));
-    split->args.added[split->args.n_added++] =
-        (struct etx_rows){.data = args.out,
-            .half = args.half_out,
-            .index = input->end[p].index,
-            .width = n_out};
+    for (int32_t k = 0; k < n; k++)
+        split->args.added[split->args.n_added++] =
+            (struct etx_rows){.data = args.out == NULL ? NULL : args.out + k * n_out,
+                .half = args.half_out == NULL ? NULL : args.half_out + k * n_out,
+                .index = input->end[p + k].index,
+                .width = n * n_out};
 done:
     return status;
 }
@@ -202,11 +224,13 @@ static etx_status open_split(struct split *split, struct etx_context *context,
         return ETX_OK;
     ETX_CHECK(split_first_layer(split, context, input));
     split->args.n_parts = 0;
-    for (int32_t p = 0; p < input->args.n_parts; p++)
+    for (int32_t p = 0, n; p < input->args.n_parts; p += n) {
+        n = split->is_factored[p] ? count_alike(split, context, input, p) : 1;
         if (split->is_factored[p])
-            ETX_CHECK(multiply_factor(split, context, input, p));
+            ETX_CHECK(multiply_factors(split, context, input, p, n));
         else
             split->args.part[split->args.n_parts++] = input->args.part[p];
+    }
 done:
     return status;
 }

@@ -76,8 +76,8 @@ struct etx_segment_reduce_args;
  *     out[i] = layers(concat(part[0][i], part[1][i], ...)) + residual[i]
  *
  * A part is a block of columns of the input, gathered by an index (node latents
- * at the ends of edges) or not. Added rows are terms of the first linear, of
- * its width: products that many rows share are computed once per node and
+ * at the ends of edges) or not. Added rows are terms of the first linear, at
+ * least of its width: products that many rows share are computed once per node and
  * gathered here (factorised first layer, arch/mlp_run.c). A part without index
  * may be out itself. With stream->is_half, inputs, weights and activations
  * between layers may be rounded to float16, 2^-11 relative each; with
@@ -90,7 +90,8 @@ struct etx_mlp_args {
     int32_t n_layers; /* 1 .. ETX_MAX_LAYERS */
     int32_t added_is_centred; /* 1: added rows have mean 0, up to rounding */
     struct etx_rows part[ETX_MAX_PARTS];
-    struct etx_rows added[ETX_MAX_ADDED]; /* width layer[0].n_out */
+    /* The first layer[0].n_out columns are added: at least so many. */
+    struct etx_rows added[ETX_MAX_ADDED];
     const struct etx_layer *layer;        /* [n_layers] */
     const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
     float *out;            /* [n_rows, n_out] of the last layer */

@@ -75,14 +75,19 @@ static void make_added(struct checkop_case *out,
     for (int32_t p = 0; p < shape->n_added; p++) {
         const int64_t n_source =
             p % 2 == 1 ? shape->n_rows / 3 + 1 : shape->n_rows;
-        float *data = input(out, n_source * width, 1);
+        const int64_t n = p % 2 == 1 ? 2 * n_source + 1 : n_source;
+        float *data = input(out, n * width, 1);
         if (shape->centred)
-            centre_rows(data, n_source, width);
+            centre_rows(data, n, width);
         args->added[p].width = width;
         args->added[p].data = data;
-        if (p % 2 == 1)
-            args->added[p].index =
-                checkop_indices(shape->n_rows, (int32_t)n_source);
+        if (p % 2 == 0)
+            continue;
+        /* The right half of rows twice as wide. */
+        args->added[p].width = 2 * width;
+        args->added[p].data = data + width;
+        args->added[p].index =
+            checkop_indices(shape->n_rows, (int32_t)n_source);
     }
 }
 

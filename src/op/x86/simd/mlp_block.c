@@ -356,14 +356,17 @@ static void multiply_layer(float *y, int32_t y_row,
 {
     const struct etx_gemm *gemm = layer->gemm;
     struct etx_gemm_terms known = {.n = terms->n, .row = layer->n_out};
+    int32_t is_known = gemm->terms != NULL && terms->n <= ETX_GEMM_TERMS &&
+                       layer->n_out % VEC_WIDTH == 0;
 
+    for (int32_t t = 0; t < terms->n; t++)
+        is_known &= terms->rows[t].width == layer->n_out;
     if (terms->n == 0) {
         gemm->packed(y, y_row, n_rows, layer->n_out, n_in, x, layer->forward,
             layer->start);
         return;
     }
-    if (gemm->terms == NULL || terms->n > ETX_GEMM_TERMS ||
-        layer->n_out % VEC_WIDTH != 0) {
+    if (!is_known) {
         begin_rows(y, y_row, layer, terms, n_rows);
         gemm->add(y, y_row, n_rows, layer->n_out, n_in, x, layer->forward);
         return;
