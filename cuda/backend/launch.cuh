@@ -47,21 +47,10 @@ __device__ static inline void etx_write_same(T *at, T value)
     *const_cast<volatile T *>(at) = value;
 }
 
-/* *at, of all bits: -1, becomes the smallest i whose value is infinite or not a
- * number, which does not depend on the order of arrival. */
-__device__ static inline void etx_note_not_finite(
-    int64_t *at, float value, int64_t i)
+/* The place of one more item: *n before it is counted. */
+__device__ static inline int64_t etx_append(int64_t *n)
 {
-    if (!isfinite(value))
-        atomicMin(reinterpret_cast<unsigned long long *>(at),
-            (unsigned long long)i);
-}
-
-static inline etx_status etx_start_not_finite(
-    struct etx_stream *stream, int64_t *at)
-{
-    ETX_CUDA(cudaMemsetAsync(at, 0xFF, sizeof *at, etx_cuda_of(stream)->stream));
-    return ETX_OK;
+    return (int64_t)atomicAdd(reinterpret_cast<unsigned long long *>(n), 1ull);
 }
 
 /* The sum over a warp, the same bits in every lane. */
@@ -72,6 +61,7 @@ template <typename T> __device__ static inline T etx_warp_sum(T value)
     return value;
 }
 
+/* kernel on n_blocks blocks with dynamic shared memory. */
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_grid(struct etx_stream *stream, int64_t n_blocks,
     int n_threads, size_t shared_bytes, void (*kernel)(Parameters...),
@@ -88,15 +78,6 @@ etx_status etx_launch_grid(struct etx_stream *stream, int64_t n_blocks,
         "start of a kernel");
 }
 
-/* kernel on n_blocks blocks with dynamic shared memory. */
-template <typename... Parameters, typename... Arguments>
-etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
-    size_t shared_bytes, void (*kernel)(Parameters...), Arguments... arguments)
-{
-    return etx_launch_grid(
-        stream, n_blocks, ETX_CUDA_BLOCK, shared_bytes, kernel, arguments...);
-}
-
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
     size_t shared_bytes, void (*kernel)(Parameters...), Arguments... arguments)
@@ -107,8 +88,8 @@ etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
 
     if (n_threads <= 0)
         return ETX_OK;
-    return etx_launch_blocks(
-        stream, n_blocks, shared_bytes, kernel, arguments...);
+    return etx_launch_grid(
+        stream, n_blocks, ETX_CUDA_BLOCK, shared_bytes, kernel, arguments...);
 }
 
 /* kernel over n items, one per thread. */

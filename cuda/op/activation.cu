@@ -6,14 +6,18 @@
 
 #include "op/shared/activation.h"
 
+/* The smallest index does not depend on the order of arrival; without one, all
+ * bits are set: -1. y NULL: only that. */
 __global__ static void activation_kernel(struct etx_activation_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step()) {
         const float x = args.x[i];
 
-        if (args.not_finite != NULL)
-            etx_note_not_finite(args.not_finite, x, i);
-        args.y[i] = etx_activate(args.activation, x);
+        if (args.not_finite != NULL && !isfinite(x))
+            atomicMin(reinterpret_cast<unsigned long long *>(args.not_finite),
+                (unsigned long long)i);
+        if (args.y != NULL)
+            args.y[i] = etx_activate(args.activation, x);
     }
 }
 
@@ -21,8 +25,18 @@ etx_status etx_cuda_activation(
     struct etx_stream *stream, const struct etx_activation_args *args)
 {
     if (args->not_finite != NULL)
-        ETX_TRY(etx_start_not_finite(stream, args->not_finite));
+        ETX_CUDA(cudaMemsetAsync(args->not_finite, 0xFF,
+            sizeof *args->not_finite, etx_cuda_of(stream)->stream));
     return etx_launch(stream, args->n, activation_kernel, *args);
+}
+
+etx_status etx_cuda_find_not_finite(
+    struct etx_stream *stream, const struct etx_find_not_finite_args *args)
+{
+    const struct etx_activation_args find = {
+        args->n, ETX_ACTIVATION_NONE, args->x, NULL, args->index};
+
+    return etx_cuda_activation(stream, &find);
 }
 
 __global__ static void activation_backward_kernel(

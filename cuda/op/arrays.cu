@@ -6,6 +6,8 @@
 #include "cuda/op/column_sums.cuh"
 #include "cuda/op/operators.h"
 
+#include "op/shared/adamw.h"
+
 __global__ static void fill_kernel(struct etx_fill_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
@@ -82,19 +84,6 @@ etx_status etx_cuda_gather_edges(
     return etx_launch(stream, args->n, gather_edges_kernel, *args);
 }
 
-__global__ static void find_kernel(struct etx_find_not_finite_args args)
-{
-    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        etx_note_not_finite(args.index, args.x[i], i);
-}
-
-etx_status etx_cuda_find_not_finite(
-    struct etx_stream *stream, const struct etx_find_not_finite_args *args)
-{
-    ETX_TRY(etx_start_not_finite(stream, args->index));
-    return etx_launch(stream, args->n, find_kernel, *args);
-}
-
 __global__ static void scale_kernel(struct etx_scale_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
@@ -167,4 +156,93 @@ etx_status etx_cuda_outward_key(
     struct etx_stream *stream, const struct etx_outward_key_args *args)
 {
     return etx_launch(stream, args->n, outward_key_kernel, *args);
+}
+
+__global__ static void add_kernel(struct etx_add_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        args.y[i] += args.alpha * args.x[i];
+}
+
+etx_status etx_cuda_add(
+    struct etx_stream *stream, const struct etx_add_args *args)
+{
+    return etx_launch(stream, args->n, add_kernel, *args);
+}
+
+__global__ static void gather_kernel(struct etx_gather_args args)
+{
+    for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
+         t += etx_item_step()) {
+        const int64_t i = t / args.width;
+        const int64_t k = t % args.width;
+        const float x = args.x[(int64_t)args.index[i] * args.width + k];
+
+        args.y[t] = args.add ? args.y[t] + x : x;
+    }
+}
+
+etx_status etx_cuda_gather(
+    struct etx_stream *stream, const struct etx_gather_args *args)
+{
+    return etx_launch(stream, args->n_rows * args->width, gather_kernel, *args);
+}
+
+__global__ static void scatter_kernel(struct etx_scatter_args args)
+{
+    for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
+         t += etx_item_step()) {
+        const int64_t i = t / args.width;
+        const int64_t k = t % args.width;
+        float *y = args.y + (int64_t)args.index[i] * args.width + k;
+
+        *y = args.add ? *y + args.x[t] : args.x[t];
+    }
+}
+
+etx_status etx_cuda_scatter(
+    struct etx_stream *stream, const struct etx_scatter_args *args)
+{
+    return etx_launch(
+        stream, args->n_rows * args->width, scatter_kernel, *args);
+}
+
+__global__ static void row_dot_kernel(struct etx_row_dot_args args)
+{
+    for (int64_t i = etx_first_warp_item(); i < args.n_rows;
+         i += etx_warp_item_step()) {
+        const int64_t row_a = args.a_index != NULL ? args.a_index[i] : i;
+        const int64_t row_b = args.b_index != NULL ? args.b_index[i] : i;
+        const float *a = args.a + row_a * args.width;
+        const float *b = args.b + row_b * args.width;
+        double sum = 0.0;
+
+        for (int32_t k = etx_lane(); k < args.width; k += ETX_CUDA_WARP)
+            sum += (double)a[k] * (double)b[k];
+        sum = etx_warp_sum(sum);
+        if (etx_lane() == 0)
+            args.out[i] = (float)sum;
+    }
+}
+
+etx_status etx_cuda_row_dot(
+    struct etx_stream *stream, const struct etx_row_dot_args *args)
+{
+    return etx_launch_warps(stream, args->n_rows, row_dot_kernel, *args);
+}
+
+__global__ static void adamw_kernel(
+    struct etx_adamw_args args, double bias1, double bias2)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        etx_adamw_step(&args, i, bias1, bias2);
+}
+
+etx_status etx_cuda_adamw(
+    struct etx_stream *stream, const struct etx_adamw_args *args)
+{
+    const double bias1 = 1.0 - pow((double)args->beta1, (double)args->step);
+    const double bias2 = 1.0 - pow((double)args->beta2, (double)args->step);
+
+    return etx_launch(stream, args->n, adamw_kernel, *args, bias1, bias2);
 }

@@ -36,14 +36,24 @@
  * is decided in this round, it is decided. */
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
-/* A list of edge indices; edge NULL: all edges 0 .. *n - 1. */
+/* A list of edges: at places of another one, or of all edges 0 .. *n - 1. */
 struct edge_list {
-    const int32_t *edge; /* [*n] */
+    const int32_t *place; /* [*n], or NULL: k itself */
     const int64_t *n;
+    const int32_t *of; /* the other list, or NULL: all edges */
 
     __device__ int32_t operator[](int64_t k) const
     {
-        return edge != NULL ? edge[k] : (int32_t)k;
+        const int32_t p = place != NULL ? place[k] : (int32_t)k;
+
+        return of != NULL ? of[p] : p;
+    }
+
+    /* Of the places [*count] of this list, which is all edges or has places
+     * itself. */
+    struct edge_list at(const int32_t *places, const int64_t *count) const
+    {
+        return {places, count, place};
     }
 };
 
@@ -96,19 +106,11 @@ struct best_first {
 
 /* ------------------------------------------------------------ by score -- */
 
-/* Ascends with the score; of equal ones the first edge is the largest. */
-__device__ static unsigned long long rank_of(
-    const struct best_first &work, int32_t e)
-{
-    return (unsigned long long)etx_ordered(work.args.score[e]) << 32 |
-           (0xFFFFFFFFu - (uint32_t)e);
-}
-
 __device__ static void offer(unsigned long long *best_out,
     unsigned long long *best_in, const struct best_first &work, int32_t e)
 {
-    atomicMax(&best_out[work.args.tail[e]], rank_of(work, e));
-    atomicMax(&best_in[work.args.head[e]], rank_of(work, e));
+    atomicMax(&best_out[work.args.tail[e]], etx_rank(work.args.score[e], e));
+    atomicMax(&best_in[work.args.head[e]], etx_rank(work.args.score[e], e));
 }
 
 /* Link an edge that is the best at both ends. ends_kernel sets far_end and
@@ -119,7 +121,8 @@ __device__ static void link_best(const struct best_first &work, int32_t e,
     const int32_t tail = work.args.tail[e];
     const int32_t head = work.args.head[e];
 
-    if (best_out[tail] != rank_of(work, e) || best_in[head] != rank_of(work, e))
+    if (best_out[tail] != etx_rank(work.args.score[e], e) ||
+        best_in[head] != etx_rank(work.args.score[e], e))
         return;
     work.chains.next[tail] = head;
     work.chains.previous[head] = tail;
@@ -173,13 +176,11 @@ __global__ static void __launch_bounds__(BLOCK_THREADS)
     int64_t n = *list.n;
 
     for (int32_t r = 0;; r++) {
-        const int32_t *const from = r == 0 ? list.edge : rounds.of(r - 1);
-
         if (threadIdx.x == 0)
             n_left[r % 2] = 0;
         __syncthreads();
         for (int64_t k = threadIdx.x; k < n; k += blockDim.x) {
-            const int32_t e = from != NULL ? from[k] : (int32_t)k;
+            const int32_t e = r == 0 ? list[k] : rounds.of(r - 1)[k];
 
             if (!work.is_wanted(e, cut))
                 continue;
@@ -440,9 +441,9 @@ static etx_status link_by_score(struct etx_stream *stream,
             ETX_TRY(score_round(stream, work, arrays, list, cut));
         ETX_TRY(etx_launch(stream, arrays->n, open_kernel, arrays->flag, work,
             list, arrays->n, cut));
-        ETX_TRY(etx_cuda_pick(
-            stream, arrays->picked, n, list.edge, arrays->flag, arrays->n));
-        list = {arrays->picked, n};
+        ETX_TRY(
+            etx_cuda_pick(stream, arrays->picked, n, arrays->flag, arrays->n));
+        list = list.at(arrays->picked, n);
     }
     return etx_launch_grid(stream, 1, BLOCK_THREADS, 0, score_block_kernel,
         arrays->best_out, arrays->best_in, work, list, cut, rounds);
@@ -458,9 +459,9 @@ static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
 
     ETX_TRY(etx_launch(stream, arrays->n > n_nodes ? arrays->n : n_nodes,
         ends_kernel, arrays->flag, work, list, arrays->n, cut));
-    ETX_TRY(etx_cuda_pick(
-        stream, arrays->weak[level], n, list.edge, arrays->flag, arrays->n));
-    *weak = {arrays->weak[level], n};
+    ETX_TRY(
+        etx_cuda_pick(stream, arrays->weak[level], n, arrays->flag, arrays->n));
+    *weak = list.at(arrays->weak[level], n);
     return ETX_OK;
 }
 
@@ -485,12 +486,12 @@ static etx_status link_by_kink(struct etx_stream *stream,
     struct edge_list weak)
 {
     const struct block_rounds rounds = {arrays->left, arrays->n};
-    const struct edge_list list = {arrays->picked, weak.n};
+    const struct edge_list list = {arrays->picked, weak.n, weak.of};
 
     ETX_TRY(etx_launch(stream, arrays->n, kink_keys_kernel, arrays->key, work,
         weak, arrays->n));
     ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
-        arrays->picked, weak.edge, arrays->n, 64));
+        arrays->picked, weak.place, arrays->n, 64));
     ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)arrays->n,
         etx_cuda_of(stream)->stream));
     for (int r = 0; r < KINK_ROUNDS && arrays->n > BLOCK_EDGES; r++)
@@ -507,7 +508,7 @@ etx_status etx_cuda_best_first(
         args->sure_cut > args->strong_cut ? args->sure_cut : args->strong_cut,
         args->strong_cut};
     const int n_levels = cuts[0] > cuts[1] ? 2 : 1;
-    struct edge_list list = {NULL, args->n_edges};
+    struct edge_list list = {NULL, args->n_edges, NULL};
     struct best_first work = {};
     struct arrays arrays = {};
 

@@ -25,6 +25,13 @@ __device__ static inline uint32_t etx_ordered(float x)
     return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+/* Ascends with the score of edge e; of equal ones the first is the largest. */
+__device__ static inline unsigned long long etx_rank(float score, int64_t e)
+{
+    return (unsigned long long)etx_ordered(score) << 32 |
+           (0xFFFFFFFFu - (uint32_t)e);
+}
+
 /* offset [n_nodes + 1] of the runs of equal ends >> shift in ends [n_edges],
  * which ascend; for every e up to n_edges: edge e begins the runs of all nodes
  * after the end before it. */

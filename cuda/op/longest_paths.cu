@@ -348,14 +348,14 @@ etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
     ETX_TRY(alloc_arrays(&search, &scratch));
     ETX_TRY(scratch.alloc(&is_left_device, 1, "whether paths are left"));
     if (is_left)
-        ETX_TRY(etx_launch_blocks(
-            stream, n_blocks, 0, levels_kernel, search, work_budget));
+        ETX_TRY(etx_launch_grid(stream, n_blocks, ETX_CUDA_BLOCK, 0,
+            levels_kernel, search, work_budget));
     while (is_left) {
         ETX_TRY(etx_check_cancelled(stream));
         ETX_CUDA(cudaMemsetAsync(is_left_device, 0, sizeof *is_left_device,
             etx_cuda_of(stream)->stream));
-        ETX_TRY(etx_launch_blocks(
-            stream, n_blocks, 0, rounds_kernel, search, is_left_device));
+        ETX_TRY(etx_launch_grid(stream, n_blocks, ETX_CUDA_BLOCK, 0,
+            rounds_kernel, search, is_left_device));
         ETX_TRY(etx_memory_to_host(
             stream->memory, &is_left, is_left_device, 1, sizeof is_left));
     }

@@ -9,11 +9,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/mlp.cuh"
 
-#include "cuda/backend/gemm.h"
 #include "cuda/backend/mma.cuh"
 #include "cuda/op/layers.h"
 #include "cuda/op/operators.h"
-#include "cuda/op/product.h"
 #include "cuda/op/row_math.cuh"
 
 /* Of both arrays of a block: the level 2 cache of an H100 has 50 MB. */
@@ -96,9 +94,8 @@ __global__ static void elements_kernel(struct etx_cuda_end end, const T *y,
 {
     for (int64_t t = etx_first_item(); t < n_rows * width; t += etx_item_step())
         etx_write_end(end, t,
-            etx_activate(
-                activation, with_terms(terms, value_of(y[t]), t / width,
-                                (int32_t)(t % width))));
+            etx_activate(activation, with_terms(terms, value_of(y[t]),
+                                         t / width, (int32_t)(t % width))));
 }
 
 /* The same, and the norm, one warp per row. A row is read and written once: it
@@ -195,11 +192,7 @@ static int32_t is_wide_row(const struct etx_layer *layer)
 {
     return (layer->n_out == 128 || layer->n_out == 256 ||
                layer->n_out == 512) &&
-           (layer->norm == ETX_NORM_NONE || layer->norm == ETX_NORM_LAYER) &&
-           (layer->activation == ETX_ACTIVATION_NONE ||
-               layer->activation == ETX_ACTIVATION_RELU ||
-               layer->activation == ETX_ACTIVATION_SILU ||
-               layer->activation == ETX_ACTIVATION_TANH);
+           etx_cuda_layer_is_common(layer);
 }
 
 /* What rows_kernel does. */
@@ -226,7 +219,8 @@ __global__ static void __launch_bounds__(ETX_CUDA_BLOCK, WIDE_ROW_BLOCKS)
             held.row[j] += held.bias[j];
         for (int32_t p = 0; p < terms.added.n; p++) {
             const struct etx_rows &rows = terms.added.rows[p];
-            const int64_t from = etx_source_row(rows, i) * rows.width + etx_lane();
+            const int64_t from =
+                etx_source_row(rows, i) * rows.width + etx_lane();
 
             ETX_UNROLL
             for (int j = 0; j < COLUMNS; j++)
@@ -247,10 +241,8 @@ __global__ static void __launch_bounds__(ETX_CUDA_BLOCK, WIDE_ROW_BLOCKS)
     }
 }
 
-int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args)
+int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args, int32_t width)
 {
-    int32_t width = args->layer[0].n_in;
-
     for (int32_t l = 0; l < args->n_layers; l++)
         if (args->layer[l].n_out > width)
             width = args->layer[l].n_out;
@@ -410,7 +402,8 @@ static etx_status finish(struct etx_stream *stream,
         const int64_t max =
             (int64_t)etx_cuda_of(stream)->n_multiprocessors * WIDE_ROW_BLOCKS;
 
-        return etx_launch_blocks(stream, wanted < max ? wanted : max, 0,
+        return etx_launch_grid(stream, wanted < max ? wanted : max,
+            ETX_CUDA_BLOCK, 0,
             width == 128   ? wide_row_kernel<T, 4>
             : width == 256 ? wide_row_kernel<T, 8>
                            : wide_row_kernel<T, 16>,
@@ -478,16 +471,6 @@ template <typename T> struct block {
     T *x, *y; /* [n_rows, widest] in and out of a layer */
 };
 
-static const float *values_of(const struct etx_rows &rows, float)
-{
-    return rows.data;
-}
-
-static const uint16_t *values_of(const struct etx_rows &rows, uint16_t)
-{
-    return rows.half;
-}
-
 /* *out [n_rows, n_in] = the input of the first layer: the only part as it lies,
  * or the parts side by side in block.x. */
 template <typename T>
@@ -498,11 +481,14 @@ static etx_status find_input(const T **out, struct etx_stream *stream,
     const struct etx_cuda_rows parts =
         etx_cuda_rows_from(args->part, args->n_parts, first);
 
-    *out = parts.n == 1 && parts.rows[0].index == NULL
-               ? values_of(parts.rows[0], T())
-               : NULL;
-    if (*out != NULL)
+    const void *const only = sizeof(T) == sizeof(float)
+                                 ? static_cast<const void *>(parts.rows[0].data)
+                                 : parts.rows[0].half;
+
+    if (parts.n == 1 && parts.rows[0].index == NULL && only != NULL) {
+        *out = static_cast<const T *>(only);
         return ETX_OK;
+    }
     *out = block.x;
     return etx_launch(stream, n_rows * args->layer[0].n_in, concat_kernel<T>,
         block.x, parts, n_rows, args->layer[0].n_in);
@@ -522,8 +508,8 @@ static etx_status run_block(struct etx_stream *stream,
             l < last ? end_at(block.y) : etx_cuda_mlp_end(args, first);
         T *const other = block.x;
 
-        ETX_TRY(multiply<T>(stream, block.y, in, block.weight[l],
-            &args->layer[l], n_rows));
+        ETX_TRY(multiply<T>(
+            stream, block.y, in, block.weight[l], &args->layer[l], n_rows));
         ETX_TRY(finish(stream, &end, block.y, args, l, first, n_rows));
         in = block.x = block.y;
         block.y = other;
@@ -536,7 +522,7 @@ static etx_status run_blocks(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
-    const int64_t width = etx_cuda_mlp_widest(args);
+    const int64_t width = etx_cuda_mlp_widest(args, args->layer[0].n_in);
     const int64_t n_block =
         etx_cuda_mlp_block(args, BLOCK_BYTES, 2 * width * (int64_t)sizeof(T));
     struct block<T> block = {

@@ -57,8 +57,8 @@ struct etx_cuda_end etx_cuda_mlp_end(
 struct etx_cuda_rows etx_cuda_rows_from(
     const struct etx_rows *rows, int32_t n, int64_t first);
 
-/* The widest of the input and the layers. */
-int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args);
+/* The widest of an input of this width and the layers. */
+int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args, int32_t width);
 
 /* Rows, each of row_bytes of scratch, of a block of at most `bytes`. */
 int64_t etx_cuda_mlp_block(
@@ -73,6 +73,16 @@ etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,
 etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
     const float *x, const struct etx_mlp_args *args, int32_t l, int64_t first,
     int64_t n_rows);
+
+/* A norm and an activation that the fast kernels have code for. */
+static inline int32_t etx_cuda_layer_is_common(const struct etx_layer *layer)
+{
+    return (layer->norm == ETX_NORM_NONE || layer->norm == ETX_NORM_LAYER) &&
+           (layer->activation == ETX_ACTIVATION_NONE ||
+               layer->activation == ETX_ACTIVATION_RELU ||
+               layer->activation == ETX_ACTIVATION_SILU ||
+               layer->activation == ETX_ACTIVATION_TANH);
+}
 
 /* mlp_fused.cu: all layers in one kernel on tensor cores, for layers narrow
  * enough to stay in registers and shared memory. */

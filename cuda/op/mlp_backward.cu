@@ -25,7 +25,7 @@ struct saved {
 
 static int64_t floats_a_row(const struct etx_mlp_args *args)
 {
-    int64_t sum = 2 * (int64_t)etx_cuda_mlp_widest(args);
+    int64_t sum = 2 * (int64_t)etx_cuda_mlp_widest(args, args->layer[0].n_in);
 
     for (int32_t l = 0; l < args->n_layers; l++)
         sum += args->layer[l].n_in + 2 * (int64_t)args->layer[l].n_out;
@@ -36,7 +36,7 @@ static etx_status alloc_saved(struct saved *out,
     struct etx_cuda_scratch *scratch, const struct etx_mlp_args *args,
     int64_t n_rows)
 {
-    const int64_t widest = etx_cuda_mlp_widest(args);
+    const int64_t widest = etx_cuda_mlp_widest(args, args->layer[0].n_in);
 
     for (int32_t l = 0; l < args->n_layers; l++) {
         const struct etx_layer *layer = &args->layer[l];

@@ -206,7 +206,8 @@ __device__ static void add_rows(float (&sum)[TILES][4],
 {
     ETX_UNROLL
     for (int half = 0; half < 2; half++) {
-        const int64_t from = etx_source_row(added.rows, at.row[half]) * added.rows.width;
+        const int64_t from =
+            etx_source_row(added.rows, at.row[half]) * added.rows.width;
 
         ETX_UNROLL
         for (int j = 0; j < TILES; j++) {
@@ -377,7 +378,7 @@ __device__ static void apply(float (&sum)[TILES][4], int32_t n_columns)
 }
 
 /* The activation is chosen outside of the loops, whose bodies are small. Only
- * those that is_known() accepts get here. */
+ * those that etx_cuda_layer_is_common() accepts get here. */
 template <int TILES>
 __device__ static void activate(
     float (&sum)[TILES][4], const struct fused_layer &layer)
@@ -596,38 +597,15 @@ static size_t shared_bytes(const struct fused *net)
            (size_t)WARPS * TILE_ROWS * (size_t)net->pitch * sizeof(uint16_t);
 }
 
-static int32_t widest_layer(const struct etx_mlp_args *args)
-{
-    int32_t width = 0;
-
-    for (int32_t l = 0; l < args->n_layers; l++)
-        if (args->layer[l].n_out > width)
-            width = args->layer[l].n_out;
-    return width;
-}
-
-/* Has the kernel code for what follows the linear? */
-static int32_t is_known(const struct etx_layer *layer)
-{
-    const int32_t norm = layer->norm;
-    const int32_t activation = layer->activation;
-
-    return (norm == ETX_NORM_NONE || norm == ETX_NORM_LAYER) &&
-           (activation == ETX_ACTIVATION_NONE ||
-               activation == ETX_ACTIVATION_RELU ||
-               activation == ETX_ACTIVATION_SILU ||
-               activation == ETX_ACTIVATION_TANH);
-}
-
 int32_t etx_cuda_mlp_can_fuse(
     const struct etx_cuda *cuda, const struct etx_mlp_args *args)
 {
     struct fused net;
 
-    if (widest_layer(args) > MAX_WIDTH)
+    if (etx_cuda_mlp_widest(args, 0) > MAX_WIDTH)
         return 0;
     for (int32_t l = 0; l < args->n_layers; l++)
-        if (!is_known(&args->layer[l]))
+        if (!etx_cuda_layer_is_common(&args->layer[l]))
             return 0;
     describe(&net, args);
     return shared_bytes(&net) <= (size_t)cuda->shared_bytes;
@@ -667,7 +645,7 @@ static etx_status launch(struct etx_stream *stream, const struct fused *net)
      * at the same time, hence always the same. */
     ETX_CUDA(cudaFuncSetAttribute(mlp_fused_kernel<TILES>,
         cudaFuncAttributeMaxDynamicSharedMemorySize, cuda->shared_bytes));
-    return etx_launch_blocks(stream, wanted < max ? wanted : max,
+    return etx_launch_grid(stream, wanted < max ? wanted : max, ETX_CUDA_BLOCK,
         shared_bytes(net), mlp_fused_kernel<TILES>, *net);
 }
 
@@ -675,7 +653,8 @@ etx_status etx_cuda_mlp_fused(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
-    const int32_t n_tiles = tiles_of(widest_layer(args), TILE_COLUMNS);
+    const int32_t n_tiles =
+        tiles_of(etx_cuda_mlp_widest(args, 0), TILE_COLUMNS);
     struct fused net;
 
     describe(&net, args);

@@ -89,7 +89,8 @@ static etx_status norm_columns(
 static etx_status copy(
     struct etx_stream *stream, float *y, const float *x, int64_t n)
 {
-    const struct etx_activation_args args = {n, ETX_ACTIVATION_NONE, x, y, NULL};
+    const struct etx_activation_args args = {
+        n, ETX_ACTIVATION_NONE, x, y, NULL};
 
     return etx_cuda_activation(stream, &args);
 }
@@ -99,17 +100,11 @@ etx_status etx_cuda_norm(
 {
     if (args->n_rows == 0 || args->width == 0)
         return ETX_OK;
-    switch ((enum etx_norm)args->norm) {
-    case ETX_NORM_BATCH:
+    if (args->norm == ETX_NORM_NONE)
+        return copy(stream, args->y, args->x, args->n_rows * args->width);
+    if (args->norm == ETX_NORM_BATCH)
         return norm_columns(stream, args);
-    case ETX_NORM_LAYER:
-    case ETX_NORM_L2:
-        return etx_launch_warps(stream, args->n_rows, norm_rows_kernel, *args);
-    case ETX_NORM_NONE:
-    case ETX_N_NORMS:
-        break;
-    }
-    return copy(stream, args->y, args->x, args->n_rows * args->width);
+    return etx_launch_warps(stream, args->n_rows, norm_rows_kernel, *args);
 }
 
 /* ------------------------------------------------------------ backward -- */
@@ -308,16 +303,11 @@ etx_status etx_cuda_norm_backward(
 
     if (forward->n_rows == 0 || forward->width == 0)
         return ETX_OK;
-    switch ((enum etx_norm)forward->norm) {
-    case ETX_NORM_LAYER:
-    case ETX_NORM_BATCH:
+    if (forward->norm == ETX_NORM_NONE)
+        return copy(
+            stream, args->d_x, args->d_y, forward->n_rows * forward->width);
+    if (forward->norm != ETX_NORM_L2)
         return affine_backward(stream, args);
-    case ETX_NORM_L2:
-        return etx_launch_warps(
-            stream, forward->n_rows, length_backward_kernel, *args);
-    case ETX_NORM_NONE:
-    case ETX_N_NORMS:
-        break;
-    }
-    return copy(stream, args->d_x, args->d_y, forward->n_rows * forward->width);
+    return etx_launch_warps(
+        stream, forward->n_rows, length_backward_kernel, *args);
 }

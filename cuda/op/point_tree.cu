@@ -76,9 +76,9 @@ __global__ static void codes_kernel(uint64_t *code, int32_t *row,
     }
 }
 
-/* box [2, width] around n members [stride], whose high corners lie `high` behind
- * their low ones: coordinate k. */
-__device__ static void put_box(float *box, const float *member, int64_t n,
+/* box [2, width] around n members [stride], whose high corners lie `high`
+ * behind their low ones: coordinate k. */
+__device__ static void write_box(float *box, const float *member, int64_t n,
     int32_t stride, int32_t high, int32_t k, int32_t width)
 {
     float min = member[k];
@@ -124,14 +124,14 @@ __global__ static void __launch_bounds__(TREE_THREADS)
         const int64_t l = first_leaf + t / width;
         const int64_t of = l * ETX_LEAF_POINTS;
 
-        put_box(leaf + l * 2 * width, sorted + of * width,
+        write_box(leaf + l * 2 * width, sorted + of * width,
             members_of(of, tree.n_points, ETX_LEAF_POINTS), width, 0,
             (int32_t)(t % width), width);
     }
     __syncthreads();
     for (int32_t k = (int32_t)threadIdx.x; k < width; k += TREE_THREADS)
-        put_box(branch + b * 2 * width, leaf + first_leaf * 2 * width, n_leaves,
-            2 * width, width, k, width);
+        write_box(branch + b * 2 * width, leaf + first_leaf * 2 * width,
+            n_leaves, 2 * width, width, k, width);
 }
 
 static etx_status sort_points(struct etx_stream *stream, int32_t *order,

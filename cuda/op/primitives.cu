@@ -64,31 +64,16 @@ etx_status etx_cuda_sums_before(
     });
 }
 
-__global__ static void gather_kernel(
-    int32_t *out, const int64_t *n, const int32_t *in, const int32_t *index)
-{
-    for (int64_t k = etx_first_item(); k < *n; k += etx_item_step())
-        out[k] = in[index[k]];
-}
-
-/* CUB spills registers where it reads `in` itself. */
 etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
-    int64_t *n_out, const int32_t *in, const uint8_t *flag, int64_t n)
+    int64_t *n_out, const uint8_t *flag, int64_t n)
 {
-    struct etx_cuda_scratch scratch(stream);
     cudaStream_t queue = etx_cuda_of(stream)->stream;
     const thrust::counting_iterator<int32_t> all(0);
-    int32_t *index = out;
 
-    if (in != NULL)
-        ETX_TRY(scratch.alloc(&index, n, "selected edges"));
-    ETX_TRY(with_scratch(stream, [=](void *memory, size_t &bytes) {
+    return with_scratch(stream, [=](void *memory, size_t &bytes) {
         return cub::DeviceSelect::Flagged(
-            memory, bytes, all, flag, index, n_out, n, queue);
-    }));
-    return in == NULL ? ETX_OK
-                      : etx_launch(stream, n, gather_kernel, out,
-                            (const int64_t *)n_out, in, (const int32_t *)index);
+            memory, bytes, all, flag, out, n_out, n, queue);
+    });
 }
 
 /* Whether an edge is above the cut. */
@@ -127,6 +112,6 @@ etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     if (n == 0)
         return ETX_OK;
     ETX_TRY(scratch.alloc(&count, 1, "number of selected edges"));
-    ETX_TRY(etx_cuda_pick(stream, out, count, NULL, flag, n));
+    ETX_TRY(etx_cuda_pick(stream, out, count, flag, n));
     return etx_memory_to_host(stream->memory, n_out, count, 1, sizeof *n_out);
 }

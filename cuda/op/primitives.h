@@ -24,10 +24,10 @@ etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
 etx_status etx_cuda_sums_before(
     struct etx_stream *stream, int64_t *out, const int64_t *in, int64_t n);
 
-/* out = the in[i] with flag[i] != 0, in order, or the i where in is NULL;
- * *n_out, on the device, their number. out [n], n > 0. */
+/* out = the i < n with flag[i] != 0, in order; *n_out, on the device, their
+ * number. out [n], n > 0. */
 etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
-    int64_t *n_out, const int32_t *in, const uint8_t *flag, int64_t n);
+    int64_t *n_out, const uint8_t *flag, int64_t n);
 
 /* out = the edges e < n, in order, with score[e] > cut, where src is not NULL
  * without those from a node to itself; *n_out, on the device, their number. */
@@ -35,7 +35,7 @@ etx_status etx_cuda_pick_above(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const float *score, float cut, const int32_t *src,
     const int32_t *dst, int64_t n);
 
-/* As etx_cuda_pick of all i, with *n_out on the host. */
+/* As etx_cuda_pick, with *n_out on the host. */
 etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n);
 

@@ -178,8 +178,7 @@ struct collector {
     {
         if (!is_kept(search, j, i))
             return;
-        const int64_t at = (int64_t)atomicAdd(
-            reinterpret_cast<unsigned long long *>(count), 1ull);
+        const int64_t at = etx_append(count);
 
         if (rows.offset != NULL)
             rows.source[rows.offset[i] + at] = j;
@@ -299,11 +298,12 @@ struct nearest {
     }
 };
 
-/* For the points first .. first + n - 1 of the tree, first that of a leaf: heap
- * [n, max] = their edges, count [n] of each. */
+/* For the points first .. first + n - 1 of the tree, first that of a leaf,
+ * which find their neighbours in heap [n, max]: append their edges to edge
+ * [*n_edges], in any order. */
 template <int QUADS>
-__global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
-    int32_t max, int64_t first, int64_t n, struct search search)
+__global__ static void nearest_kernel(uint64_t *edge, int64_t *n_edges,
+    uint64_t *heap, int32_t max, int64_t first, int64_t n, struct search search)
 {
     const int64_t n_leaves = (n + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS;
 
@@ -314,32 +314,71 @@ __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
             t < n ? search.limit : -1.0f, max, 0, heap + t * max};
         struct walk<QUADS, struct nearest> walk(
             search.tree, nearest, first / ETX_LEAF_POINTS + w, -1);
-        int64_t n_kept = 0;
 
         walk.run();
-        if (t >= n)
-            continue;
         const int32_t i = search.tree.order[walk.t];
 
-        for (int32_t m = 0; m < nearest.n; m++) {
+        for (int32_t m = 0; t < n && m < nearest.n; m++) {
             const int32_t j = (int32_t)(uint32_t)nearest.heap[m];
 
             if (is_kept(search, i, j))
-                nearest.heap[n_kept++] =
+                edge[etx_append(n_edges)] =
                     (uint64_t)(uint32_t)j << search.shift | (uint32_t)i;
         }
-        count[t] = n_kept;
     }
 }
 
-/* edge = the edges in the heaps without gaps: count[t] of heap t from offset[t]
- * on. */
-__global__ static void collect_kernel(uint64_t *edge, const uint64_t *heap,
-    const int64_t *count, const int64_t *offset, int32_t max, int64_t n)
+/* ----------------------------------------------------------- distances -- */
+
+/* Counts the pairs of point i with those of lower rows by the bin of their
+ * distance. */
+struct binned {
+    const struct etx_distance_bins_args &args;
+    int64_t *count;
+    float limit, most;
+    int32_t i;
+
+    __device__ float widest() const
+    {
+        return most;
+    }
+
+    __device__ void add(float, int32_t j)
+    {
+        const float *const a = args.point + (int64_t)i * args.n_dim;
+        const float *const b = args.point + (int64_t)j * args.n_dim;
+        const double n_bins = (double)args.n_bins;
+        double sum = 0.0;
+
+        for (int32_t k = 0; k < args.n_dim; k++)
+            sum +=
+                ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+        const double bin =
+            n_bins * (sum / ((double)args.radius * (double)args.radius));
+
+        if (j < i)
+            (void)etx_append(
+                &count[bin < n_bins ? (int32_t)bin : args.n_bins - 1]);
+    }
+};
+
+template <int QUADS>
+__global__ static void distance_bins_kernel(
+    int64_t *count, struct etx_distance_bins_args args, struct search search)
 {
-    for (int64_t t = etx_first_item(); t < n; t += etx_item_step())
-        for (int64_t m = 0; m < count[t]; m++)
-            edge[offset[t] + m] = heap[t * max + m];
+    const struct etx_point_tree &tree = search.tree;
+
+    for (int64_t w = etx_first_warp_item(); w < tree.n_leaves * N_PARTS;
+         w += etx_warp_item_step()) {
+        struct binned binned = {args, count, -1.0f, search.limit, 0};
+        struct walk<QUADS, struct binned> walk(
+            tree, binned, w / N_PARTS, (int32_t)(w % N_PARTS));
+
+        binned.i = tree.order[walk.t];
+        if (w / N_PARTS * ETX_LEAF_POINTS + etx_lane() < tree.n_points)
+            binned.limit = search.limit;
+        walk.run();
+    }
 }
 
 /* ------------------------------------------------------------- results -- */
@@ -431,30 +470,6 @@ static etx_status find_all(struct etx_stream *stream,
     return order_edges(stream, args, count, offset, &rows, rest, sizes[0]);
 }
 
-/* Append the edges of the points first .. first + n - 1 to edge [*n_edges].
- * Scratch: heap [n, max], count and offset [n + 1]. */
-static etx_status find_nearest_of(struct etx_stream *stream, uint64_t *edge,
-    int64_t *n_edges, uint64_t *heap, int64_t *count, int64_t *offset,
-    int64_t first, int64_t n, int32_t max, const struct search *search)
-{
-    int64_t n_found = 0;
-
-    ETX_CUDA(cudaMemsetAsync(
-        count + n, 0, sizeof *count, etx_cuda_of(stream)->stream));
-    ETX_TRY(
-        etx_launch_warps(stream, (n + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS,
-            search->tree.n_quads == 2 ? nearest_kernel<2> : nearest_kernel<0>,
-            count, heap, max, first, n, *search));
-    ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
-    ETX_TRY(etx_launch(stream, n, collect_kernel, edge + *n_edges,
-        (const uint64_t *)heap, (const int64_t *)count, (const int64_t *)offset,
-        max, n));
-    ETX_TRY(etx_memory_to_host(
-        stream->memory, &n_found, offset + n, 1, sizeof n_found));
-    *n_edges += n_found;
-    return ETX_OK;
-}
-
 static etx_status find_nearest(struct etx_stream *stream,
     const struct etx_radius_graph_args *args, const struct search *search)
 {
@@ -471,19 +486,24 @@ static etx_status find_nearest(struct etx_stream *stream,
     uint64_t *heap = NULL;
     uint64_t *edge = NULL;
     int64_t *count = NULL;
-    int64_t *offset = NULL;
 
     ETX_TRY(scratch.alloc(&heap, block * max, "nearest points"));
     ETX_TRY(scratch.alloc(&edge, args->n_points * max, "edges"));
-    ETX_TRY(scratch.alloc(&count, block + 1, "edges of points"));
-    ETX_TRY(scratch.alloc(&offset, block + 1, "edges of points"));
+    ETX_TRY(scratch.alloc(&count, 1, "number of edges"));
+    ETX_CUDA(
+        cudaMemsetAsync(count, 0, sizeof *count, etx_cuda_of(stream)->stream));
     for (int64_t first = 0; first < args->n_points; first += block) {
         const int64_t left = args->n_points - first;
+        const int64_t n = left < block ? left : block;
 
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_TRY(find_nearest_of(stream, edge, &n_edges, heap, count, offset,
-            first, left < block ? left : block, max, search));
+        ETX_TRY(etx_launch_warps(stream,
+            (n + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS,
+            search->tree.n_quads == 2 ? nearest_kernel<2> : nearest_kernel<0>,
+            edge, count, heap, max, first, n, *search));
     }
+    ETX_TRY(
+        etx_memory_to_host(stream->memory, &n_edges, count, 1, sizeof n_edges));
     ETX_TRY(check_limit(args, n_edges));
     return etx_cuda_return_edges(
         stream, args->out, edge, n_edges, search->shift);
@@ -497,6 +517,38 @@ static float squared(float radius)
     return radius > 1.8446743e19f ? INFINITY : (float)square;
 }
 
+static etx_status open_search(struct search *search,
+    struct etx_cuda_scratch *scratch, struct etx_stream *stream,
+    const float *point, int64_t n_points, int32_t n_dim, float radius)
+{
+    search->limit = squared(radius);
+    search->shift = etx_bits_of(n_points);
+    return etx_point_tree_build(
+        &search->tree, scratch, stream, point, n_points, n_dim);
+}
+
+etx_status etx_cuda_distance_bins(
+    struct etx_stream *stream, const struct etx_distance_bins_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    struct search search = {};
+    int64_t *count = NULL;
+
+    ETX_TRY(scratch.alloc(&count, args->n_bins, "pairs by distance"));
+    ETX_CUDA(cudaMemsetAsync(count, 0, (size_t)args->n_bins * sizeof *count,
+        etx_cuda_of(stream)->stream));
+    if (args->n_points > 1) {
+        ETX_TRY(open_search(&search, &scratch, stream, args->point,
+            args->n_points, args->n_dim, args->radius));
+        ETX_TRY(etx_launch_warps(stream, search.tree.n_leaves * N_PARTS,
+            search.tree.n_quads == 2 ? distance_bins_kernel<2>
+                                     : distance_bins_kernel<0>,
+            count, *args, search));
+    }
+    return etx_memory_to_host(
+        stream->memory, args->count, count, args->n_bins, sizeof *args->count);
+}
+
 etx_status etx_cuda_radius_graph(
     struct etx_stream *stream, const struct etx_radius_graph_args *args)
 {
@@ -505,12 +557,10 @@ etx_status etx_cuda_radius_graph(
 
     if (args->n_points < 2)
         return etx_cuda_return_edges(stream, args->out, NULL, 0, 1);
-    ETX_TRY(etx_point_tree_build(&search.tree, &scratch, stream, args->point,
-        args->n_points, args->n_dim));
+    ETX_TRY(open_search(&search, &scratch, stream, args->point, args->n_points,
+        args->n_dim, args->radius));
     search.key = args->key;
     search.both = args->both;
-    search.limit = squared(args->radius);
-    search.shift = etx_bits_of(args->n_points);
     if (args->max_neighbours > 0)
         return find_nearest(stream, args, &search);
     return find_all(stream, args, &search);

@@ -112,7 +112,7 @@ __global__ static void segment_reduce_kernel(
 }
 
 /* Sums of float16 of one or two lists of segments: a thread has VECTOR columns
- * of a segment, which it reads at once, so that few threads have much on its
+ * of a segment, which it reads together, so that few threads have much on its
  * way. The order is the same. */
 struct sums {
     struct etx_segment_reduce_args of[2];
@@ -178,9 +178,9 @@ etx_status etx_cuda_segment_reduce(
             sums.of[1] = *args;
             sums.n = 2;
         }
-        ETX_TRY(etx_launch(stream,
-            sums.n * args->n_segments * args->width / VECTOR,
-            sum_vectors_kernel, sums));
+        ETX_TRY(
+            etx_launch(stream, sums.n * args->n_segments * args->width / VECTOR,
+                sum_vectors_kernel, sums));
     }
     return ETX_OK;
 }

@@ -199,11 +199,11 @@ static etx_status multiply_factors(struct split *split,
             &args.out, arena, n_values, sizeof *args.out, "products of nodes"));
     ETX_CHECK(context->ops->mlp(context->stream, &args));
     for (int32_t k = 0; k < n; k++)
-        split->args.added[split->args.n_added++] =
-            (struct etx_rows){.data = args.out == NULL ? NULL : args.out + k * n_out,
-                .half = args.half_out == NULL ? NULL : args.half_out + k * n_out,
-                .index = input->end[p + k].index,
-                .width = n * n_out};
+        split->args.added[split->args.n_added++] = (struct etx_rows){
+            .data = args.out == NULL ? NULL : args.out + k * n_out,
+            .half = args.half_out == NULL ? NULL : args.half_out + k * n_out,
+            .index = input->end[p + k].index,
+            .width = n * n_out};
 done:
     return status;
 }

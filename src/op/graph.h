@@ -4,6 +4,8 @@
 #ifndef ETX_OP_GRAPH_H
 #define ETX_OP_GRAPH_H
 
+#include <exatrkx/exatrkx.h>
+
 #include <stdint.h>
 
 /* --------------------------------------------------------- hit features -- */
@@ -206,17 +208,21 @@ struct etx_line_graph_args {
     struct etx_line_graph *out;
 };
 
-/* distance_bins: histogram of the squared distances of pairs, in float64:
- * n_bins equal bins from 0 to radius squared, the last with all beyond. Exact
- * against the reference. */
+struct etx_stream;
+
+/* distance_bins: histogram of the squared distances, in float64, of the pairs
+ * of points that radius_graph finds: n_bins equal bins from 0 to radius
+ * squared, the last with all beyond. Exact against the reference. */
 struct etx_distance_bins_args {
-    int64_t n_pairs;
+    int64_t n_points;
     int32_t n_dim, n_bins;
     float radius;       /* > 0 */
-    const float *point; /* [points, n_dim] */
-    const int32_t *src; /* [n_pairs] */
-    const int32_t *dst; /* [n_pairs] */
-    int64_t *count;     /* [n_bins], in host memory */
+    const float *point; /* [n_points, n_dim] */
+    /* Of the table, and the pairs that it may store; a device stores none. */
+    etx_status (*radius_graph)(
+        struct etx_stream *stream, const struct etx_radius_graph_args *args);
+    int64_t max_edges;
+    int64_t *count; /* [n_bins], in host memory */
 };
 
 /* double_edges: the edges of a graph in both directions, sorted by (dst, src);

@@ -77,12 +77,12 @@ struct etx_segment_reduce_args;
  *
  * A part is a block of columns of the input, gathered by an index (node latents
  * at the ends of edges) or not. Added rows are terms of the first linear, at
- * least of its width: products that many rows share are computed once per node and
- * gathered here (factorised first layer, arch/mlp_run.c). A part without index
- * may be out itself. With stream->is_half, inputs, weights and activations
- * between layers may be rounded to float16, 2^-11 relative each; with
- * stream->is_bfloat16, the inputs and weights of some linears are rounded to
- * bfloat16, 2^-9 relative each: see etx_layer_is_rounded. */
+ * least of its width: products that many rows share are computed once per node
+ * and gathered here (factorised first layer, arch/mlp_run.c). A part without
+ * index may be out itself. With stream->is_half, inputs, weights and
+ * activations between layers may be rounded to float16, 2^-11 relative each;
+ * with stream->is_bfloat16, the inputs and weights of some linears are rounded
+ * to bfloat16, 2^-9 relative each: see etx_layer_is_rounded. */
 struct etx_mlp_args {
     int64_t n_rows;
     int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
@@ -90,9 +90,9 @@ struct etx_mlp_args {
     int32_t n_layers; /* 1 .. ETX_MAX_LAYERS */
     int32_t added_is_centred; /* 1: added rows have mean 0, up to rounding */
     struct etx_rows part[ETX_MAX_PARTS];
-    /* The first layer[0].n_out columns are added: at least so many. */
+    /* width at least layer[0].n_out, the columns that are added */
     struct etx_rows added[ETX_MAX_ADDED];
-    const struct etx_layer *layer;        /* [n_layers] */
+    const struct etx_layer *layer; /* [n_layers] */
     const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
     float *out;            /* [n_rows, n_out] of the last layer */
     /* Tape of the linears, layer after layer, [n_rows, n_out] each; NULL: none.
@@ -161,9 +161,9 @@ struct etx_mlp_backward_args {
  * the result plus 2^-24. */
 struct etx_activation_args {
     int64_t n;
-    int32_t activation; /* enum etx_activation */
-    const float *x;     /* [n] */
-    float *y;           /* [n]; may be x */
+    int32_t activation;  /* enum etx_activation */
+    const float *x;      /* [n] */
+    float *y;            /* [n]; may be x */
     int64_t *not_finite; /* [1] as find_not_finite of x, or NULL */
 };
 

@@ -131,7 +131,7 @@ void checkop_line_graph(
 void checkop_connected_components(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges, int32_t scored);
 void checkop_distance_bins(
-    struct checkop_case *out, int64_t n_points, int32_t n_dim, int64_t n_pairs);
+    struct checkop_case *out, int64_t n_points, int32_t n_dim, float radius);
 void checkop_edge_select(struct checkop_case *out, int64_t n_edges);
 void checkop_mutual_best(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges);

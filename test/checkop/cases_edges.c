@@ -101,20 +101,20 @@ void checkop_edge_features(
 
 /* About half of the pairs are within the radius. */
 void checkop_distance_bins(
-    struct checkop_case *out, int64_t n_points, int32_t n_dim, int64_t n_pairs)
+    struct checkop_case *out, int64_t n_points, int32_t n_dim, float radius)
 {
     struct etx_distance_bins_args *args =
         checkop_begin(out, "distance_bins", sizeof *args);
 
-    *args = (struct etx_distance_bins_args){.n_pairs = n_pairs,
+    *args = (struct etx_distance_bins_args){.n_points = n_points,
         .n_dim = n_dim,
         .n_bins = 64,
-        .radius = sqrtf((float)n_dim / 6.0f),
+        .radius = radius,
         .point = checkop_uniform(n_points * n_dim, 0.0f, 1.0f),
-        .src = checkop_indices(n_pairs, (int32_t)n_points),
-        .dst = checkop_indices(n_pairs, (int32_t)n_points),
+        .radius_graph = etx_op_ref.radius_graph,
+        .max_edges = INT32_MAX,
         .count = checkop_buffer(64, sizeof(int64_t))};
-    checkop_label(out, "points=%d dim=%d pairs=%d", (int)n_points, (int)n_dim,
-        (int)n_pairs);
+    checkop_label(out, "points=%d dim=%d radius=%g", (int)n_points, (int)n_dim,
+        (double)radius);
     CHECKOP_OUTPUT(out, args->count, args->n_bins);
 }

@@ -77,7 +77,8 @@ MAKE(adamw, size(2000), 1 + size(1000), below(2), below(2))
 MAKE(bce_loss, size(2000), below(2))
 MAKE(columns, size(300), width(70),
     (enum checkop_columns)below(CHECKOP_N_COLUMNS))
-MAKE(distance_bins, width(300), width(12), size(2000))
+MAKE(distance_bins, size(400), width(12),
+    etx_random_uniform(&check.random) * 2.0f + 1e-3f)
 MAKE(find_not_finite, size(2000), below(3))
 MAKE(gather, size(300), width(130), below(2))
 MAKE(hinge_loss, below(2), width(300), size(1000), width(12))

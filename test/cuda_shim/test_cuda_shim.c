@@ -15,7 +15,7 @@
 /* Kernels of a search; where each takes microseconds, their number is what an
  * event of few hits takes. docs/cuda.md says what they are. */
 #define MAX_LAUNCHES       200
-#define MAX_LAUNCHES_AGAIN 93 /* once the weights are packed */
+#define MAX_LAUNCHES_AGAIN 60 /* once the weights are packed */
 
 #define WORKSPACE ((size_t)32 << 20) /* of cuBLASLt, in bytes */
 

@@ -104,30 +104,16 @@ done:
 static etx_status count_pairs(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
-    const struct etx_memory *memory = context->stream->memory;
-    struct etx_edge_list list = {0, NULL, NULL};
-    const struct etx_radius_graph_args search = {.n_points = sample->n_points,
-        .n_dim = neighbours->n_dim,
-        .radius = neighbours->radius,
-        .point = sample->point,
-        .max_edges = etx_stage_max_edges(context, neighbours->max_edges),
-        .out = &list};
-    etx_status status;
-
-    ETX_CHECK(context->ops->radius_graph(context->stream, &search));
-    const struct etx_distance_bins_args bins = {.n_pairs = list.n_edges,
+    const struct etx_distance_bins_args bins = {.n_points = sample->n_points,
         .n_dim = neighbours->n_dim,
         .n_bins = BINS,
         .radius = neighbours->radius,
         .point = sample->point,
-        .src = list.src,
-        .dst = list.dst,
+        .radius_graph = context->ops->radius_graph,
+        .max_edges = etx_stage_max_edges(context, neighbours->max_edges),
         .count = sample->n_pairs};
-    ETX_CHECK(context->ops->distance_bins(context->stream, &bins));
-done:
-    etx_memory_free(memory, list.src);
-    etx_memory_free(memory, list.dst);
-    return status;
+
+    return context->ops->distance_bins(context->stream, &bins);
 }
 
 /* The largest radius at a bin's edge, at least one bin, with at most max pairs

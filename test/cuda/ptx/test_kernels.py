@@ -520,9 +520,11 @@ class Reductions(unittest.TestCase):
         x = random.standard_normal((n_values, width)).astype("f2" if is_half else "f4")
         out = memory.empty(n * width, "f4")
         at = memory.put(x)
-        args = struct.pack("<qiii4xQQQQQQQ", n, width, kind, 0, memory.put(offset),
+        args = struct.pack("<qiii4xQQQQQQQQ", n, width, kind, 0, memory.put(offset),
                            memory.put(order), 0, 0, 0 if is_half else at, out,
-                           at if is_half else 0)
+                           at if is_half else 0, 0)
+        if name == "sum_vectors_kernel":  # two lists of segments, of which one is used
+            args += bytes(len(args)) + struct.pack("<i4x", 1)
         count = Launch(kernel("segment_reduce", name), args, memory, 2).run()
         values = memory.get(out, n * width, "f4").reshape(n, width)
         for s in range(n):

@@ -233,7 +233,6 @@ static int32_t can_sum(const struct etx_segment_reduce_args *reduce)
            reduce->weight == NULL;
 }
 
-
 /* ----------------------------------------------------------- the whole -- */
 
 static etx_status run_blocks(struct etx_stream *stream, struct job *job)

@@ -16,7 +16,8 @@ struct DeviceSelect {
         cudaStream_t stream)
     {
         shim_check_overlap(flag, out, scratch == NULL ? 0 : n);
-        return If(scratch, bytes, in, out, count, n,
+        return If(
+            scratch, bytes, in, out, count, n,
             [flag](int64_t i) { return flag[i] != 0; }, stream);
     }
 
