@@ -125,7 +125,8 @@ __global__ static void sum_vectors_kernel(struct sums sums)
     const int64_t n = sums.of[0].n_segments * n_vectors;
 
     for (int64_t t = etx_first_item(); t < n * sums.n; t += etx_item_step()) {
-        const struct etx_segment_reduce_args &args = sums.of[t < n ? 0 : 1];
+        const struct etx_segment_reduce_args args =
+            t < n ? sums.of[0] : sums.of[1];
         const int64_t item = t < n ? t : t - n;
         const int64_t s = item / n_vectors;
         const int64_t column = item % n_vectors * VECTOR;

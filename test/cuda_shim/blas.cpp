@@ -237,6 +237,25 @@ static float element(const void *x, cudaDataType_t type, int64_t at)
                : static_cast<const float *>(x)[at];
 }
 
+static uint64_t rounding; /* the state of random numbers, or 0 */
+
+void shim_round_at_random(uint64_t seed)
+{
+    rounding = seed;
+}
+
+/* What is added to a number before its 13 lowest bits are cut off: half of the
+ * last bit that is left, or any part of it (xorshift64). */
+static uint32_t round_up(void)
+{
+    if (rounding == 0)
+        return 0x1000u;
+    rounding ^= rounding << 13;
+    rounding ^= rounding >> 7;
+    rounding ^= rounding << 17;
+    return (uint32_t)(rounding >> 20) & 0x1fffu;
+}
+
 /* To the 11 bits of TF32, ties away from zero. */
 static float to_tf32(float x)
 {
@@ -244,7 +263,7 @@ static float to_tf32(float x)
 
     memcpy(&bits, &x, sizeof bits);
     if ((bits & 0x7f800000u) != 0x7f800000u)
-        bits = (bits + 0x1000u) & ~0x1fffu;
+        bits = (bits + round_up()) & ~0x1fffu;
     memcpy(&x, &bits, sizeof x);
     return x;
 }

@@ -70,6 +70,10 @@ void shim_set_device(int32_t device);
 /* Whether the process has a context of CUDA on the device. */
 int32_t shim_is_active(int32_t device);
 
+/* Operands of products in TF32 are rounded up or down by chance, so that their
+ * mean is right: random numbers from seed on. 0: to the nearest. */
+void shim_round_at_random(uint64_t seed);
+
 /* What cuBLASLt refuses: products of odd depth or one column, unless reductions
  * are off and alignment is that of an element; algorithms that were chosen for
  * more rows. */
