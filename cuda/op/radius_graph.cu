@@ -330,7 +330,7 @@ __global__ static void nearest_kernel(uint64_t *edge, int64_t *n_edges,
 
 /* ----------------------------------------------------------- distances -- */
 
-/* Counts the pairs of point i with those of lower rows by the bin of their
+/* Counts the pairs of point i with points of lower rows by the bin of their
  * distance. */
 struct binned {
     const struct etx_distance_bins_args &args;
