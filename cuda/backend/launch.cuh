@@ -47,7 +47,7 @@ __device__ static inline void etx_write_same(T *at, T value)
     *const_cast<volatile T *>(at) = value;
 }
 
-/* The place of one more item: *n before it is counted. */
+/* The index of one more item: *n before it is counted. */
 __device__ static inline int64_t etx_append(int64_t *n)
 {
     return (int64_t)atomicAdd(reinterpret_cast<unsigned long long *>(n), 1ull);

@@ -36,24 +36,23 @@
  * is decided in this round, it is decided. */
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
-/* A list of edges: at places of another one, or of all edges 0 .. *n - 1. */
+/* A list of edges: at indices of another one, or of all edges 0 .. *n - 1. */
 struct edge_list {
-    const int32_t *place; /* [*n], or NULL: k itself */
+    const int32_t *index; /* [*n], or NULL: k itself */
     const int64_t *n;
     const int32_t *of; /* the other list, or NULL: all edges */
 
     __device__ int32_t operator[](int64_t k) const
     {
-        const int32_t p = place != NULL ? place[k] : (int32_t)k;
+        const int32_t p = index != NULL ? index[k] : (int32_t)k;
 
         return of != NULL ? of[p] : p;
     }
 
-    /* Of the places [*count] of this list, which is all edges or has places
-     * itself. */
-    struct edge_list at(const int32_t *places, const int64_t *count) const
+    /* At indices [*count] of this list, which is of all edges. */
+    struct edge_list at(const int32_t *indices, const int64_t *count) const
     {
-        return {places, count, place};
+        return {indices, count, index};
     }
 };
 
@@ -491,7 +490,7 @@ static etx_status link_by_kink(struct etx_stream *stream,
     ETX_TRY(etx_launch(stream, arrays->n, kink_keys_kernel, arrays->key, work,
         weak, arrays->n));
     ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
-        arrays->picked, weak.place, arrays->n, 64));
+        arrays->picked, weak.index, arrays->n, 64));
     ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)arrays->n,
         etx_cuda_of(stream)->stream));
     for (int r = 0; r < KINK_ROUNDS && arrays->n > BLOCK_EDGES; r++)

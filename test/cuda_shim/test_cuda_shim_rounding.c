@@ -1,5 +1,5 @@
-/* cuda_shim/test_cuda_shim_rounding.c -- how much a score changes where operands
- * of products have 11 bits.
+/* cuda_shim/test_cuda_shim_rounding.c -- how much a score changes where
+ * operands of products have 11 bits.
  *
  * Rounded up or down by chance, an operand has twice the variance of one that
  * is rounded to the nearest number: (2^-11)^2 / 6 on average, not / 12. Trials
@@ -33,8 +33,7 @@ static void find_differences(double *out, struct device_job *both,
     ck_assert_ok(
         etx_graph_score(both->graph, device, both->model, both->event));
     for (int64_t e = 0; e < n; e++)
-        out[e] =
-            (double)etx_graph_scores(both->graph)[e] - (double)expected[e];
+        out[e] = (double)etx_graph_scores(both->graph)[e] - (double)expected[e];
 }
 
 static float *copy_scores(const etx_graph *graph)
