@@ -19,13 +19,15 @@ static const struct {
 #define N_EVENTS ROWS(events)
 
 #define FLOATS_IN                                                              \
-    (3 + 3)           /* of a hit: position, three features of its cells       \
-                       */
-#define MIN_STEP 4    /* one hit of this many is in the sample */
-#define BINS     4096 /* of distances in the sample */
-#define N_COUNTS 2    /* waited for, besides the sample */
-#define N_PAIRS  1    /* radius graphs, which say two of them */
-#define N_CHECKS 3    /* not waited for: points and scores are finite */
+    (3 + 3)               /* of a hit: position, three features of its cells   \
+                           */
+#define MIN_STEP     4    /* one hit of this many is in the sample */
+#define BINS         4096 /* of distances in the sample */
+#define N_COUNTS     2    /* waited for, besides the sample */
+#define N_PAIRS      1    /* radius graphs, which say two of them */
+#define MAX_LAUNCHES 60   /* of kernels, besides the sample */
+#define N_SAMPLE     5
+#define N_CHECKS     3 /* not waited for: points and scores are finite */
 
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
@@ -42,7 +44,8 @@ static struct shim_counts counts_of_search(
         .bytes_in = after.bytes_in - before.bytes_in,
         .copies_out = after.copies_out - before.copies_out,
         .bytes_out = after.bytes_out - before.bytes_out,
-        .waits = after.waits - before.waits};
+        .waits = after.waits - before.waits,
+        .kernels = after.kernels - before.kernels};
 }
 
 /* Once the parameters of the model are there: positions, features of cells and
@@ -74,6 +77,7 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     ck_assert_int_eq(again.bytes_out,
         4 * n + 8 * (N_COUNTS + N_CHECKS + N_PAIRS + BINS * has_sample));
     ck_assert_int_eq(again.waits, again.copies_out - N_CHECKS);
+    ck_assert_int_le(again.kernels, MAX_LAUNCHES + has_sample * N_SAMPLE);
     etx_context_free(context);
     etx_event_free(event);
     etx_model_free(model);
