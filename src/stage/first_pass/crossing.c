@@ -58,8 +58,11 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
         .layer = &search->grid.layers[layer],
         .window = window,
         .tolerance = etx_window_tolerance(window, search->reach)};
-    return !passes_by(out, radius) &&
-           (out->layer->is_barrel ? etx_cross_barrel(out, search, radius)
+    if (passes_by(out, radius))
+        return false;
+    out->measured_field =
+        etx_completion_measured_field(search->completion, helix);
+    return (out->layer->is_barrel ? etx_cross_barrel(out, search, radius)
                                   : etx_cross_disc(out, search));
 }
 

@@ -66,10 +66,10 @@ static inline void etx_crossing_azimuth(struct etx_layer_crossing *out,
                  ETX_AZIMUTH_MARGIN;
 }
 
-/* In a barrel: where the helix crosses the mean radius, from the helix, layer,
- * window and tolerance in *out, which grows by the thickness of the layer. The
- * field is read half way, as of a straight line from the helix's own radius.
- * False where it does not cross. */
+/* In a barrel: where the helix crosses the mean radius, from the helix, its
+ * field, layer, window and tolerance in *out, which grows by the thickness of
+ * the layer. The field is read half way, as of a straight line from the helix's
+ * own radius. False where it does not cross. */
 static inline bool etx_cross_barrel(struct etx_layer_crossing *out,
     const struct etx_first_pass_search *search, double radius)
 {
@@ -80,7 +80,8 @@ static inline bool etx_cross_barrel(struct etx_layer_crossing *out,
     struct etx_arc_point point;
     double outward, sideways;
 
-    out->curvature = etx_completion_curvature(search->completion, helix,
+    out->curvature = etx_completion_curvature_in(search->completion, helix,
+        out->measured_field,
         helix->z + 0.5 * helix->slope * fabs(layer->radius - radius));
     const bool is_reached =
         etx_arc_to_radius(&point, helix, out->curvature, layer->radius) &
@@ -109,8 +110,8 @@ static inline bool etx_cross_disc(
     struct etx_arc_point point;
     double outward, sideways;
 
-    out->curvature = etx_completion_curvature(
-        search->completion, helix, 0.5 * (helix->z + layer->z));
+    out->curvature = etx_completion_curvature_in(search->completion, helix,
+        out->measured_field, 0.5 * (helix->z + layer->z));
     const bool is_reached =
         etx_arc_to_z(&point, helix, out->curvature, layer->z) &
         (point.s >= -ETX_MAX_DISC_PATH);

@@ -20,7 +20,8 @@ struct etx_pairs {
     int64_t is_kept[ETX_PAIRS]; /* there is a helix or line, as is wanted */
     double radius[ETX_PAIRS];   /* mm */
     double x[ETX_PAIRS], y[ETX_PAIRS], z[ETX_PAIRS], tangent_x[ETX_PAIRS],
-        tangent_y[ETX_PAIRS], curvature[ETX_PAIRS], slope[ETX_PAIRS];
+        tangent_y[ETX_PAIRS], curvature[ETX_PAIRS], slope[ETX_PAIRS],
+        measured_field[ETX_PAIRS]; /* T */
 };
 
 /* Where the helices cross a third layer. */

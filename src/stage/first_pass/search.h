@@ -104,6 +104,7 @@ struct etx_layer_crossing {
     const struct etx_track_helix *helix;
     const struct etx_grid_layer *layer;
     const struct etx_completion_window *window;
+    double measured_field; /* T, where the helix was measured */
     double curvature;
     double s;         /* mm, path to the middle of the layer */
     double across;    /* z or radius there */

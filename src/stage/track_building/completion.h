@@ -39,7 +39,7 @@ bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
 #define ETX_MIN_CURVATURE 1e-9 /* 1/mm */
 
 /* The bending field at z, T, interpolated between the middles of bins. Without
- * branches, as these three are in loops over many helices. */
+ * branches, as all of these are in loops over many helices. */
 static inline double etx_completion_field(
     const struct etx_completion *completion, double z)
 {
@@ -54,34 +54,53 @@ static inline double etx_completion_field(
     return low + (high - low) * (at - k);
 }
 
+/* The field where the curvature of a helix was measured, T; not near 0. */
+static inline double etx_completion_measured_field(
+    const struct etx_completion *completion,
+    const struct etx_track_helix *helix)
+{
+    const double field = etx_completion_field(completion, helix->z_middle);
+
+    return fabs(field) < ETX_COMPLETION_MIN_FIELD
+               ? copysign(ETX_COMPLETION_MIN_FIELD, field)
+               : field;
+}
+
 /* Curvature near z of a helix: it follows the bending field. */
+static inline double etx_completion_curvature_in(
+    const struct etx_completion *completion,
+    const struct etx_track_helix *helix, double measured_field, double z)
+{
+    return helix->curvature * etx_completion_field(completion, z) /
+           measured_field;
+}
+
 static inline double etx_completion_curvature(
     const struct etx_completion *completion,
     const struct etx_track_helix *helix, double z)
 {
-    const double field = etx_completion_field(completion, helix->z_middle);
-    const double measured = fabs(field) < ETX_COMPLETION_MIN_FIELD
-                                ? copysign(ETX_COMPLETION_MIN_FIELD, field)
-                                : field;
-
-    return helix->curvature * etx_completion_field(completion, z) / measured;
+    return etx_completion_curvature_in(
+        completion, helix, etx_completion_measured_field(completion, helix), z);
 }
 
 /* The bin of its transverse momentum. */
-static inline int32_t etx_completion_pt_bin(
-    const struct etx_completion *completion,
-    const struct etx_track_helix *helix)
+static inline int32_t etx_completion_pt_bin_in(
+    const struct etx_track_helix *helix, double measured_field)
 {
-    const double field =
-        fabs(etx_completion_field(completion, helix->z_middle));
-    const double pt =
-        ETX_GEV_PER_T_MM *
-        (field > ETX_COMPLETION_MIN_FIELD ? field : ETX_COMPLETION_MIN_FIELD) /
-        (fabs(helix->curvature) + ETX_MIN_CURVATURE);
+    const double pt = ETX_GEV_PER_T_MM * fabs(measured_field) /
+                      (fabs(helix->curvature) + ETX_MIN_CURVATURE);
 
     /* Lower edges of the bins but the first, GeV. */
     return (pt >= 0.15) + (pt >= 0.25) + (pt >= 0.4) + (pt >= 0.7) +
            (pt >= 1.3);
+}
+
+static inline int32_t etx_completion_pt_bin(
+    const struct etx_completion *completion,
+    const struct etx_track_helix *helix)
+{
+    return etx_completion_pt_bin_in(
+        helix, etx_completion_measured_field(completion, helix));
 }
 
 /* label [event->n_hits], -1 for hits of no track, others from 0 on: hits get

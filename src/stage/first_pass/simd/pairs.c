@@ -45,6 +45,18 @@ static void try_helices(
     }
 }
 
+/* The momentum of helix i. */
+INLINE void measure_one(struct etx_pairs *pairs,
+    const struct etx_first_pass_search *search, int32_t i)
+{
+    const struct etx_track_helix helix = etx_pair_helix(pairs, i);
+    const double field =
+        etx_completion_measured_field(search->completion, &helix);
+
+    pairs->measured_field[i] = field;
+    pairs->bin[i] = etx_completion_pt_bin_in(&helix, field);
+}
+
 static void keep_helices(
     struct etx_pairs *pairs, const struct etx_first_pass_search *search)
 {
@@ -64,11 +76,8 @@ static void keep_helices(
     }
     pairs->n = n;
 #pragma omp simd
-    for (int32_t i = 0; i < n; i++) {
-        const struct etx_track_helix helix = etx_pair_helix(pairs, i);
-
-        pairs->bin[i] = etx_completion_pt_bin(search->completion, &helix);
-    }
+    for (int32_t i = 0; i < n; i++)
+        measure_one(pairs, search, i);
 }
 
 static void find_helices(
@@ -99,6 +108,7 @@ INLINE void find_line(struct etx_pair_crossings *out, struct etx_pairs *pairs,
     pairs->tangent_x[i] = x / length;
     pairs->tangent_y[i] = y / length;
     pairs->curvature[i] = 0.0;
+    pairs->measured_field[i] = 1.0; /* any: a line stays one */
     pairs->slope[i] = slope;
     pairs->is_kept[i] = length >= ETX_MIN_CHORD;
     out->window[i].transverse =
@@ -135,6 +145,7 @@ INLINE void cross_one(struct etx_pair_crossings *out,
     struct etx_layer_crossing crossing = {.helix = &helix,
         .layer = layer,
         .window = &window,
+        .measured_field = pairs->measured_field[i],
         .tolerance = etx_window_tolerance(&window, search->reach)};
     const bool is_crossed =
         is_barrel ? etx_cross_barrel(&crossing, search, pairs->radius[i])
