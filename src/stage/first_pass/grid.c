@@ -30,6 +30,8 @@ etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
         "bins of the first pass"));
     ETX_CHECK(etx_arena_alloc(
         &grid->bin, arena, n, sizeof *grid->bin, "bins of the first pass"));
+    ETX_CHECK(etx_arena_alloc(
+        &grid->used, arena, n, sizeof *grid->used, "hits of the first pass"));
     grid->layer = layer;
     for (int64_t i = 0; i < n; i++) {
         const float *const at = event->position + 3 * i;
@@ -152,19 +154,25 @@ static void finish_layer(struct etx_grid_layer *layer)
     }
 }
 
-/* Where hit i belongs; NULL: nowhere. */
-static struct etx_grid_layer *layer_of(
-    struct etx_grid *grid, const int32_t *label, bool has_tracks, int64_t i)
+/* The hits that belong to bins; returns how many. */
+static int64_t list_used(struct etx_grid *grid, const int32_t *label,
+    int64_t n_hits, bool has_tracks)
 {
-    return grid->layer[i] < 0 || (label[i] >= 0 && !has_tracks)
-               ? NULL
-               : &grid->layers[grid->layer[i]];
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < n_hits; i++) {
+        grid->used[n] = (int32_t)i;
+        n += (grid->layer[i] >= 0) & ((label[i] < 0) | has_tracks);
+    }
+    return n;
 }
 
 void etx_grid_fill(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label,
     int64_t n_hits, bool has_tracks)
 {
+    const int64_t n = list_used(grid, label, n_hits, has_tracks);
+
     for (int32_t l = 0; l < completion->n_layers; l++)
         grid->layers[l] = (struct etx_grid_layer){
             .is_barrel = etx_completion_is_barrel(completion, l) != 0,
@@ -172,22 +180,16 @@ void etx_grid_fill(struct etx_grid *grid,
             .max_radius = -INFINITY,
             .min_z = INFINITY,
             .max_z = -INFINITY};
-    for (int64_t i = 0; i < n_hits; i++) {
-        struct etx_grid_layer *const layer =
-            layer_of(grid, label, has_tracks, i);
-
-        if (layer != NULL)
-            measure(layer, &grid->row[i]);
-    }
+    for (int64_t k = 0; k < n; k++)
+        measure(&grid->layers[grid->layer[grid->used[k]]],
+            &grid->row[grid->used[k]]);
     lay_out(grid, completion->n_layers);
-    for (int64_t i = 0; i < n_hits; i++) {
-        struct etx_grid_layer *const layer =
-            layer_of(grid, label, has_tracks, i);
+    for (int64_t k = 0; k < n; k++) {
+        const int32_t i = grid->used[k];
+        struct etx_grid_layer *const layer = &grid->layers[grid->layer[i]];
 
-        if (layer == NULL)
-            continue;
-        grid->bin[i] = bin_of(layer, &grid->row[i]);
-        layer->begin[grid->bin[i]]++;
+        grid->bin[k] = bin_of(layer, &grid->row[i]);
+        layer->begin[grid->bin[k]]++;
         if (label[i] < 0)
             layer->density[density_bin(
                 layer, across_of(layer, &grid->row[i]))] += 1.0;
@@ -196,11 +198,10 @@ void etx_grid_fill(struct etx_grid *grid,
         if (grid->layers[l].n_hits > 0)
             finish_layer(&grid->layers[l]);
     /* From the back: the begin of a bin sinks from its end to its first. */
-    for (int64_t i = n_hits - 1; i >= 0; i--) {
-        struct etx_grid_layer *const layer =
-            layer_of(grid, label, has_tracks, i);
+    for (int64_t k = n - 1; k >= 0; k--) {
+        const int32_t i = grid->used[k];
+        struct etx_grid_layer *const layer = &grid->layers[grid->layer[i]];
 
-        if (layer != NULL)
-            layer->hit[--layer->begin[grid->bin[i]]] = grid->row[i];
+        layer->hit[--layer->begin[grid->bin[k]]] = grid->row[i];
     }
 }

@@ -40,7 +40,8 @@ struct etx_grid_layer {
 struct etx_grid {
     struct etx_grid_hit *row; /* [n_hits] all hits, by row of the event */
     const int32_t *layer;     /* [n_hits] */
-    int32_t *bin;             /* [n_hits] of its layer */
+    int32_t *used;            /* [n_hits] hits in bins, by row of the event */
+    int32_t *bin;             /* [n_hits] of these, of their layers */
     struct etx_grid_hit *hit; /* [n_hits] by layer */
     int32_t *begin;           /* all layers' */
     struct etx_grid_layer layers[ETX_COMPLETION_MAX_LAYERS];
