@@ -33,7 +33,7 @@ const struct etx_completion_window *etx_step_window(
 static const float *position_of(
     const struct etx_first_pass_search *search, int32_t hit)
 {
-    return search->event->position + 3 * (int64_t)hit;
+    return search->grid.row[hit].position;
 }
 
 /* The nearest hit, nearer than *distance, and how many unrelated ones are
@@ -164,8 +164,8 @@ static void find_next(struct etx_next_hit *out,
             position_of(search, last[-1]), position_of(search, last[0])))
         return;
     const double radius = (double)search->grid.row[last[0]].radius;
-    const int32_t n = list_layers(
-        ahead, candidate, search, &helix, radius, search->layer[last[0]]);
+    const int32_t n = list_layers(ahead, candidate, search, &helix, radius,
+        search->grid.row[last[0]].layer);
     while (
         (crossing = next_crossing(ahead, n, search, &helix, radius)) != NULL) {
         double distance = search->max_distance;
@@ -202,7 +202,7 @@ static bool add_next(
     if (next->n_more_holes > 0)
         candidate->gaps |= UINT32_C(1) << candidate->n_hits;
     candidate->n_holes += next->n_more_holes;
-    candidate->layers |= UINT64_C(1) << search->layer[next->hit];
+    candidate->layers |= UINT64_C(1) << search->grid.row[next->hit].layer;
     candidate->hit[candidate->n_hits++] = next->hit;
     candidate->distance += next->distance;
     candidate->random = fmaxf(candidate->random, next->random);
@@ -237,7 +237,7 @@ static void fill_gap(struct etx_candidate *candidate,
     const int32_t *const hit = candidate->hit + (is_inward ? k : k - 1);
     const int64_t *const begin =
         completion->begin[is_inward ? ETX_INWARD : ETX_OUTWARD];
-    const int32_t from = search->layer[hit[0]];
+    const int32_t from = search->grid.row[hit[0]].layer;
     const float *const end = position_of(search, hit[-side]);
     struct etx_layer_crossing crossing;
     struct etx_track_helix helix;
@@ -380,8 +380,8 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     int32_t at, const struct etx_first_pass_search *search)
 {
     const double max_distance = search->max_distance;
-    const int32_t layer = search->layer[around[at]];
-    const int32_t module = search->event->module_id[around[at]];
+    const int32_t layer = search->grid.row[around[at]].layer;
+    const int32_t module = search->grid.row[around[at]].module;
     struct near_hits near = {.distance = {max_distance, max_distance}};
     const struct etx_completion_window *window;
     const struct etx_grid_hit *other;

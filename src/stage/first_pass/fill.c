@@ -84,7 +84,7 @@ static bool has_gap(const struct etx_first_pass_search *search, uint64_t layers,
 {
     const struct etx_completion *const completion = search->completion;
     const int64_t *const begin =
-        completion->begin[ETX_OUTWARD] + search->layer[a];
+        completion->begin[ETX_OUTWARD] + search->grid.row[a].layer;
     const struct etx_grid_hit *const inner = &search->grid.row[a];
     const struct etx_grid_hit *const outer = &search->grid.row[b];
 
@@ -112,7 +112,7 @@ static void fill_track(const struct filling *filling, int32_t t)
     *candidate = (struct etx_candidate){.n_hits = 0};
     for (int32_t k = filling->begin[t]; k < filling->begin[t + 1]; k++) {
         const int32_t hit = filling->hit[k];
-        const int32_t layer = search->layer[hit];
+        const int32_t layer = search->grid.row[hit].layer;
 
         if (layer < 0 || (candidate->layers >> layer & 1) != 0 ||
             candidate->n_hits == ETX_CANDIDATE_MAX_LAYERS)
@@ -149,7 +149,8 @@ static bool has_module(const struct filling *filling, int32_t t, int32_t hit)
     const int32_t *const module_id = search->event->module_id;
 
     for (int32_t k = filling->begin[t]; k < filling->begin[t + 1]; k++)
-        if (search->layer[filling->hit[k]] == search->layer[hit] &&
+        if (search->grid.row[filling->hit[k]].layer ==
+                search->grid.row[hit].layer &&
             module_id[filling->hit[k]] == module_id[hit])
             return true;
     return false;

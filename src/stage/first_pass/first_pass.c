@@ -115,7 +115,7 @@ static bool keep_free_hits(struct etx_candidate *candidate,
 
     for (int32_t i = 0; i < candidate->n_hits; i++) {
         const int32_t hit = candidate->hit[i];
-        const uint64_t bit = UINT64_C(1) << search->layer[hit];
+        const uint64_t bit = UINT64_C(1) << search->grid.row[hit].layer;
 
         if (label[hit] >= 0)
             continue;

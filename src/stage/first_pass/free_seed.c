@@ -92,7 +92,7 @@ static void add_third(struct etx_candidate *best,
     const struct etx_pair_crossings *crossings,
     const struct etx_grid_layer *layer, int32_t i)
 {
-    const float *const position = search->event->position;
+    const struct etx_grid_hit *const row = search->grid.row;
     const struct etx_track_helix line = etx_pair_helix(pairs, i);
     const struct etx_layer_crossing crossing =
         etx_pair_crossing(crossings, i, &line, layer);
@@ -103,9 +103,9 @@ static void add_third(struct etx_candidate *best,
     etx_crossing_begin(&walk, &crossing);
     while ((c = etx_crossing_next(&walk, &crossing)) != NULL) {
         if (!(etx_crossing_distance(&crossing, c) < search->max_distance) ||
-            fabs(etx_curvature_through(position + 3 * (int64_t)pairs->first,
-                position + 3 * (int64_t)pairs->hit[i],
-                position + 3 * (int64_t)c->hit)) > search->max_curvature)
+            fabs(etx_curvature_through(row[pairs->first].position,
+                row[pairs->hit[i]].position, c->position)) >
+                search->max_curvature)
             continue;
         etx_candidate_begin(
             &candidate, pairs->first, pairs->hit[i], c->hit, 0.0f, 0);
@@ -133,7 +133,7 @@ void etx_free_candidates(struct etx_candidate *best,
     const struct etx_first_pass_search *search, int32_t first)
 {
     const struct etx_grid_hit *const a = &search->grid.row[first];
-    const int32_t second = next_layer(search, search->layer[first]);
+    const int32_t second = next_layer(search, search->grid.row[first].layer);
     const int32_t third = second < 0 ? -1 : next_layer(search, second);
     const struct etx_completion_window *window;
     struct etx_pairs pairs = {.first = first};

@@ -42,7 +42,8 @@ etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
             .radius = sqrtf(at[0] * at[0] + at[1] * at[1]),
             .azimuth = etx_arc_azimuth(at[1], at[0]),
             .hit = (int32_t)i,
-            .module = event->module_id[i]};
+            .module = event->module_id[i],
+            .layer = layer[i]};
     }
 done:
     return status;

@@ -17,10 +17,16 @@
 #define ETX_GRID_N_DENSITY 24 /* bins of density, along z or the radius */
 
 struct etx_grid_hit {
-    float x, y, z, radius; /* mm */
-    float azimuth;         /* etx_arc_azimuth */
-    int32_t hit;           /* row of the event */
-    int32_t module;
+    union {
+        struct {
+            float x, y, z; /* mm */
+        };
+        float position[3];
+    };
+    float radius;  /* mm */
+    float azimuth; /* etx_arc_azimuth */
+    int32_t hit;   /* row of the event */
+    int32_t module, layer;
 };
 
 struct etx_grid_layer {

@@ -111,7 +111,8 @@ void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
     for (int32_t i = 0; i < candidate->n_hits; i++)
-        candidate->layers |= UINT64_C(1) << search->layer[candidate->hit[i]];
+        candidate->layers |= UINT64_C(1)
+                             << search->grid.row[candidate->hit[i]].layer;
     etx_candidate_extend(candidate, search);
     if (candidate->n_layers < search->min_layers ||
         (candidate->n_layers == search->min_layers &&
@@ -235,7 +236,8 @@ void etx_seed_candidates(struct etx_candidate *best,
             memcmp(table + seed[end] * ETX_SEED_WIDTH,
                 table + seed[begin] * ETX_SEED_WIDTH, 2 * sizeof *table) == 0)
             end++;
-        if (table[seed[begin] * ETX_SEED_WIDTH] == search->layer[first])
+        if (table[seed[begin] * ETX_SEED_WIDTH] ==
+            search->grid.row[first].layer)
             add_pairs(best, search, first, begin, end);
         begin = end;
     }
