@@ -186,19 +186,18 @@ static bool cross_layer(struct crossing *out,
 /* Whether a step to this hit is possible at all, and to which track. */
 static bool is_candidate(int32_t *track,
     const struct etx_completion_search *search, const struct track_end *end,
-    bool is_same, int32_t hit)
+    bool is_same, const struct etx_grid_hit *hit)
 {
     const struct etx_hit_chains *const chains = &search->chains;
-    const int32_t *const module_id = search->event->module_id;
     const int32_t other = ETX_OUTWARD + ETX_INWARD - end->direction;
 
-    *track = chains->label[hit];
+    *track = chains->label[hit->hit];
     if (*track == end->track)
         return false;
-    if (is_same && module_id[hit] == module_id[end->hit])
+    if (is_same && hit->module == search->grid.row[end->hit].module)
         return false;
-    return *track < 0 ||
-           (chains->n_hits[*track] >= 3 && chains->end[other][*track] == hit);
+    return *track < 0 || (chains->n_hits[*track] >= 3 &&
+                             chains->end[other][*track] == hit->hit);
 }
 
 /* Compare one hit with the best step so far; true when it is better. */
@@ -212,10 +211,9 @@ static bool judge_hit(struct etx_completion_proposal *best,
     double transverse, longitudinal, s = crossing->s;
     int32_t track;
 
-    if (!is_candidate(&track, search, end, crossing->is_same, at->hit) ||
+    if (!is_candidate(&track, search, end, crossing->is_same, at) ||
         !etx_track_helix_residuals(&transverse, &longitudinal, &s,
-            crossing->helix, crossing->curvature,
-            search->event->position + 3 * (int64_t)at->hit, is_barrel) ||
+            crossing->helix, crossing->curvature, at->position, is_barrel) ||
         (crossing->is_same && s < -MAX_BACKWARD))
         return false;
     const double a = transverse / (double)window->transverse;
