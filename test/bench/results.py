@@ -194,6 +194,14 @@ TABLES: dict[str, Table] = {
         ("trackml_event", "test-medium", "test-medium-trackml"),
         ("bindings/python/exatrkx/compare_events.py",),
     ),
+    "chain": study(
+        ROBUSTNESS,
+        "chain",
+        "--data $EVENTS/acts-train --validation $EVENTS/acts",
+        ["acts-train", "acts"],
+        (*PIPELINE, *TRAINING),
+        (ALL[2],),
+    ),
     "acts": study(ROBUSTNESS, "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
     "sectors": Table(
         "docs/graph_parallel.md",

@@ -19,6 +19,7 @@ from support import BUILD, ROOT, LibraryCase, has
 from tables import (
     batch,
     cascade,
+    chain,
     construction,
     embedded,
     families,
@@ -259,6 +260,17 @@ class Trainings(LibraryCase):
         for row in rows[3:]:
             error, spread = map(float, row[-2:])
             self.assertLess(error, 2 * spread)
+
+    def test_chain(self) -> None:
+        """Three stages from initial values find tracks of an event they saw."""
+        few = ["--steps", "120", "--seeds", "1"]
+        few += ["--train-events", "2", "--validation-events", "1"]
+        few += ["--data", str(DATA), "--validation", str(DATA)]
+        rows = printed(chain.main, *few)
+        self.assertEqual([row[0] for row in rows[2:]], ["trained", "`positions`"])
+        trained, shipped = (float(row[1]) for row in rows[2:])
+        self.assertGreater(trained, 0.6)
+        self.assertGreater(shipped, 0.95)
 
     def test_sampling(self) -> None:
         """The radius keeps the signal pairs that it is chosen for."""

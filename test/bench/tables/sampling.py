@@ -56,7 +56,7 @@ main = main_of(
     (edges,),
     stage="embedding",
     events=10,
-    steps=200,
+    steps=600,
     edges=0,
     seeds=3,
 )
