@@ -43,7 +43,7 @@ mutate()
 }
 
 mutate 'barrier removed' op/best_first.cu checkop_chains 'a race' \
-    '/^__global__ static void score_block/,/^}/ { /n_left\[r % 2\] = 0;/,/offer/ s/__syncthreads\(\);// }'
+    '/^    score_block_kernel/,/^}/ { /n_left\[r % 2\] = 0;/,/offer/ s/__syncthreads\(\);// }'
 mutate 'barrier of a warp removed' op/mlp_fused.cu cuda_half 'a race' \
     '/gather\(x, net, first\);/,/multiply_input/ s/__syncwarp\(\);//'
 mutate 'atomicCAS made plain' op/connected_components.cu checkop_labels 'a race' \
