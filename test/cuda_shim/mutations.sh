@@ -51,7 +51,7 @@ mutate 'atomicCAS made plain' op/connected_components.cu checkop_labels 'a race'
 mutate 'atomicAdd made plain' op/longest_paths.cu checkop_walkthrough 'a race' \
     's/order\[atomicAdd\(&n_ordered, 1\)\]/order[n_ordered++]/'
 mutate 'pointer of the host' op/edge_features.cu cuda_shim_copies \
-    'memory of the host' 's/edge, list\.feature\[k\]/edge, args.feature[k]/'
+    'memory of the host' 's/args, e, list\.feature\[k\]/args, e, args.feature[k]/'
 mutate 'one item too many' op/segment_reduce.cu checkop_segment_reduce \
     'into the zone' 's/t < args\.n_segments \* args\.width;/t <= args.n_segments * args.width;/'
 mutate 'vectors at any address' op/mlp_fused.cu cuda_half '' \
