@@ -58,7 +58,7 @@ mutate 'vectors at any address' op/mlp_fused.cu cuda_half '' \
     's/addresses % sizeof\(uint4\) == 0/true/'
 mutate 'host reads too early' backend/memory.cu cuda_shim_views '' \
     '/device_to_host/,/^}/ s/ETX_TRY\(wait\(cuda\)\);//'
-mutate 'staging written too early' backend/memory.cu cuda_shim_views '' \
+mutate 'staging written too early' backend/memory.cu cuda_shim_copies '' \
     's/ETX_CUDA\(cudaEventSynchronize.*//'
 mutate 'stream of the caller not followed' backend/memory.cu cuda_shim_inputs \
     '' 's/stream != NULL \? follow\(cuda, stream\) : ETX_OK/ETX_OK/'

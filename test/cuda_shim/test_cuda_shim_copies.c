@@ -7,6 +7,9 @@
 #include <exatrkx/graph.h>
 #include <exatrkx/train.h>
 
+#include <stdlib.h>
+
+#include "backend/backend.h"
 #include "shim.h"
 #include "stage/model.h"
 #include "support.h"
@@ -81,6 +84,37 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     etx_context_free(context);
     etx_event_free(event);
     etx_model_free(model);
+}
+
+/* An array that does not fit the pinned memory goes through it piece by piece.
+ */
+ETX_TEST(test_cuda_shim_copies_large)
+{
+    const int64_t n = 3 << 20; /* 12 MiB, of which 8 are pinned */
+    const size_t bytes = (size_t)n * sizeof(int32_t);
+    etx_context_options options;
+    etx_context *context = NULL;
+    int32_t *device = NULL;
+    int32_t *values = etx_test_alloc(n, sizeof *values);
+    int32_t *back = etx_test_alloc(n, sizeof *back);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = (int32_t)(i * 7 + 1);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    ck_assert_ok(etx_context_create(&context, &options));
+    const struct etx_memory *memory = context->stream->memory;
+
+    ck_assert_ok(
+        etx_memory_alloc(&device, memory, n, sizeof *device, "values"));
+    ck_assert_ok(
+        etx_memory_to_device(memory, device, values, n, sizeof *values));
+    ck_assert_ok(etx_memory_to_host(memory, back, device, n, sizeof *back));
+    ck_assert_mem_eq(back, values, bytes);
+    etx_memory_free(memory, device);
+    etx_context_free(context);
+    free(values);
+    free(back);
 }
 
 /* A module map is copied once; then an event's positions and modules go in, and
