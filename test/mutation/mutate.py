@@ -43,7 +43,7 @@ SUITES = {
     "src/io/tracks_csv.c": ["io_tracks", "io_files"],
     "src/io/gzip.c": ["io_files", "io_csv"],
     "src/io/file.c": ["io_files"],
-    "src/io/model_file.c": IO_MODEL,
+    "src/io/model_file.c": IO_MODEL + ["io_tables"],
     "src/io/safetensors.c": IO_MODEL,
     "src/io/safetensors_write.c": IO_MODEL,
     "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],

@@ -167,6 +167,28 @@ IO_TEST(test_io_tables_refused, .rows = ROWS(tables))
     etx_bytes_release(&bytes);
 }
 
+/* A tensor that belongs to no table and no network is named, and no other. */
+IO_TEST(test_io_tables_unknown_tensor)
+{
+    static struct etx_tensor tensors[MAX_TENSORS];
+    scoped_tensor_file *file = NULL;
+    struct etx_bytes bytes;
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_tensor_file_read(&bytes, MODEL));
+    ck_assert_ok(etx_tensor_file_parse(&file, bytes.data, bytes.size));
+    ck_assert_int_lt(file->n_tensors, MAX_TENSORS);
+    memcpy(tensors, file->tensor, (size_t)file->n_tensors * sizeof tensors[0]);
+    tensors[file->n_tensors] = tensors[0];
+    strcpy(tensors[file->n_tensors].name, "unknown");
+    ck_assert_ok(etx_tensor_file_write(
+        io_path("m"), file->n_tensors + 1, tensors, file->metadata));
+    ck_assert_fails(etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT,
+        "tensor unknown is no parameter of this model");
+    ck_assert_ptr_null(model);
+    etx_bytes_release(&bytes);
+}
+
 /* Tables are written as they were read. */
 IO_TEST(test_io_tables_round_trip)
 {
