@@ -84,7 +84,9 @@ struct is_above {
 
     __device__ bool operator()(int32_t e) const
     {
-        return score[e] > cut && (src == NULL || src[e] != dst[e]);
+        /* Loads that stay where they are: else registers are spilled. */
+        return score[e] > cut &&
+               (src == NULL || __ldcg(src + e) != __ldcg(dst + e));
     }
 };
 

@@ -148,6 +148,11 @@ template <typename T> T __shfl_xor_sync(unsigned lanes, T value, int mask)
     return value;
 }
 
+static inline int __ldcg(const int *value)
+{
+    return *value;
+}
+
 static inline unsigned __ballot_sync(unsigned lanes, int is_set)
 {
     unsigned bits = (unsigned)(is_set != 0) << (threadIdx.x % 32);
