@@ -200,14 +200,6 @@ check-soak-training: programs
 check-large: $(LARGE)
 	@$(LARGE)
 
-# What is broken on purpose in a parser or a label method must fail a suite. A
-# share of all mutants; MUTATE: arguments of the script, MUTATE='--share 1 src/io/csv.c'.
-MUTATE ?=
-check-mutants: $(TESTS)
-	@python3 test/mutation/mutate.py --compile '$(CC) $(CFLAGS_ALL)' \
-	    --link '$(CC)' --objects '$(TESTS_PARTS)' \
-	    --libraries '$(TESTS_LDLIBS)' --out $(BUILD)/mutation $(MUTATE)
-
 lint:
 	@test/lint/lint.sh
 abi: $(SHARED) $(DIST_SHARED)
@@ -250,6 +242,16 @@ asan: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
 	    test/check.sh build/asan build/asan/lib $(or $(ITEMS),suites faults)
+# What is broken on purpose in a parser or a label method must fail a suite, under
+# AddressSanitizer. A share of all mutants; MUTATE: arguments of the script,
+# MUTATE='--share 1 src/io/csv.c'.
+MUTATE ?=
+check-mutants: deps
+	$(call instrument,asan,$(ASAN),exatrkx-tests)
+	@python3 test/mutation/mutate.py --compile '$(CC) $(CFLAGS_ALL)' \
+	    --sanitize '$(ASAN)' --link '$(CC) $(ASAN)' --objects '$(patsubst \
+	    $(LIB)/%,build/asan/lib/%,$(TESTS_PARTS:$(BUILD)/%=build/asan/%))' \
+	    --libraries '$(TESTS_LDLIBS)' --out build/asan/mutation $(MUTATE)
 # Every program as its users run it, also with wrong options and files, and the
 # test of the stages for ACTS; a leak changes the exit code.
 check-leaks: programs

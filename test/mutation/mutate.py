@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Break a source in one small way at a time and see a suite fail.
 
-mutate.py --compile COMMAND --link COMMAND --objects OBJECTS --libraries LIBRARIES
-          [--share S] [--seed N] [--out FOLDER] [SOURCE ...]
+mutate.py --compile COMMAND --sanitize FLAGS --link COMMAND --objects OBJECTS
+          --libraries LIBRARIES [--share S] [--seed N] [--out FOLDER] [SOURCE ...]
 
 A mutant has one comparison, operator or constant changed, one statement removed
 or one condition turned round. It is killed when one of the suites of its source
-(SUITES below) fails or takes too long. Those that do not compile are left out,
-and those with the machine code of the source, which are the same program. The
-last line of each source and of the whole is the share that was killed; survivors
+(SUITES below) fails or takes too long; the objects have --sanitize too, so that an
+access beyond an array fails. Those that do not compile are left out, and those
+with the machine code of the source without --sanitize, which are the same
+program. The last line of each source and of the whole is the share that was killed; survivors
 are listed. --share: of all mutants of a source, drawn with --seed.
 """
 import argparse
@@ -144,10 +145,14 @@ def mutants_of(text):
     return found
 
 
-def bound_resources():
-    """A mutant may allocate any amount and never end."""
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+# A mutant may allocate any amount and never end. AddressSanitizer reserves
+# terabytes of addresses, so that a limit of them would bound nothing.
+SANITIZER_OPTIONS = "allocator_may_return_null=1:max_allocation_size_mb=4096:" \
+    "hard_rss_limit_mb=4096"
+
+
+def bound_time():
+    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 
 
 class Mutator:
@@ -160,18 +165,20 @@ class Mutator:
                         str(self.out / "de_DE.UTF-8")], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
 
-    def compile(self, text, name):
+    def compile(self, text, name, flags=""):
         """Machine code of the text, or None; the object is left in out."""
         source = self.out / f"{name}.c"
         source.write_text(text)
         self.object = self.out / f"{name}.o"
-        command = [*shlex.split(self.options.compile), "-w", "-g0", "-O1", "-c",
-                   str(source), "-o", str(self.object)]
+        command = [*shlex.split(self.options.compile), *shlex.split(flags), "-w",
+                   "-g0", "-O1", "-c", str(source), "-o", str(self.object)]
         if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
             return None
         return self.object.read_bytes()
 
-    def link(self):
+    def program(self, text, name):
+        """The suites with the text in place of the source."""
+        self.compile(text, name, self.options.sanitize)
         program = self.out / "mutant"
         subprocess.run([*shlex.split(self.options.link), str(self.object),
                         *shlex.split(self.options.objects),
@@ -183,10 +190,11 @@ class Mutator:
         """The suite that fails, or None."""
         for suite in suites:
             environment = dict(os.environ, CK_RUN_SUITE=suite, CK_DEFAULT_TIMEOUT="300",
-                               CK_VERBOSITY="silent", LOCPATH=str(self.out.resolve()))
+                               CK_VERBOSITY="silent", LOCPATH=str(self.out.resolve()),
+                               ASAN_OPTIONS=SANITIZER_OPTIONS)
             try:
                 done = subprocess.run([str(program)], env=environment, timeout=900,
-                                      preexec_fn=bound_resources,
+                                      preexec_fn=bound_time,
                                       stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
             except subprocess.TimeoutExpired:
@@ -200,7 +208,7 @@ class Mutator:
         suites = SUITES[path]
         name = path.replace("/", "_").removesuffix(".c")
         original = self.compile(text, name)
-        if self.killer(self.link(), suites) is not None:
+        if self.killer(self.program(text, name), suites) is not None:
             sys.exit(f"{path}: its suites fail without a change")
         mutants = mutants_of(text)
         draw = random.Random(f"{self.options.seed} {path}")
@@ -208,11 +216,12 @@ class Mutator:
             self.options.share * len(mutants)))))
         killed = tried = 0
         for begin, end, new in wanted:
-            made = self.compile(text[:begin] + new + text[end:], name)
+            mutant = text[:begin] + new + text[end:]
+            made = self.compile(mutant, name)
             if made is None or made == original:
                 continue
             tried += 1
-            if self.killer(self.link(), suites) is not None:
+            if self.killer(self.program(mutant, name), suites) is not None:
                 killed += 1
                 continue
             line = text.count("\n", 0, begin) + 1
@@ -224,7 +233,7 @@ class Mutator:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("compile", "link", "objects", "libraries"):
+    for name in ("compile", "sanitize", "link", "objects", "libraries"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
