@@ -1,7 +1,7 @@
 /* base/sort.c -- a stable sort in time linear in the input, for every input.
  *
  * Least-significant-digit radix sort by bytes; a byte that all keys share
- * costs one counting pass and no move.
+ * costs nothing.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/sort.h"
@@ -32,13 +32,12 @@ static void distribute(int32_t *to, const int32_t *from, const int64_t *keys,
         to[cursor[byte_of(keys[from[k]], byte)]++] = from[k];
 }
 
-/* cursor [N_VALUES] = the index where the keys with each value of a byte begin;
- * returns the largest number of keys with the same value. */
-static int64_t count_byte(
+/* cursor [N_VALUES] = the index where the keys with each value of a byte
+ * begin. */
+static void count_byte(
     int64_t *cursor, const int64_t *keys, int64_t count, int byte)
 {
     int64_t begin = 0;
-    int64_t max = 0;
 
     memset(cursor, 0, N_VALUES * sizeof cursor[0]);
     for (int64_t k = 0; k < count; k++)
@@ -46,11 +45,19 @@ static int64_t count_byte(
     for (int value = 0; value < N_VALUES; value++) {
         const int64_t n = cursor[value];
 
-        max = n > max ? n : max;
         cursor[value] = begin;
         begin += n;
     }
-    return max;
+}
+
+/* The bits that differ between keys. */
+static uint64_t find_differences(const int64_t *keys, int64_t count)
+{
+    uint64_t differences = 0;
+
+    for (int64_t k = 1; k < count; k++)
+        differences |= (uint64_t)(keys[k] ^ keys[0]);
+    return differences;
 }
 
 etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
@@ -65,9 +72,11 @@ etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
     to = scratch;
     for (int64_t k = 0; k < count; k++)
         from[k] = (int32_t)k;
+    const uint64_t differences = find_differences(keys, count);
     for (int byte = 0; byte < N_BYTES; byte++) {
-        if (count_byte(cursor, keys, count, byte) == count)
+        if ((differences >> (8 * byte) & (N_VALUES - 1)) == 0)
             continue;
+        count_byte(cursor, keys, count, byte);
         distribute(to, from, keys, count, byte, cursor);
 
         int32_t *const swap = from;

@@ -71,17 +71,23 @@ etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
 {
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_COMPLETION);
+    const struct etx_completion *const completion = model->completion;
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_grid *grid = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_complete_labels(label, context, model->completion, options, event));
+    ETX_CHECK(etx_grid_make(&grid, arena, completion, event));
+    ETX_CHECK(etx_complete_labels(
+        label, context, grid, completion, options, event));
     ETX_CHECK(etx_tracks_fill(
-        label, n_filled, context, model->completion, options, event));
+        label, n_filled, context, grid, completion, options, event));
     if (options->min_layers > 0)
         ETX_CHECK(etx_new_tracks_find(
-            label, context, model->completion, options, event));
+            label, context, grid, completion, options, event));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
+    etx_arena_reset(arena, mark);
     return status;
 }
 

@@ -249,24 +249,22 @@ static void add_overlaps(struct etx_candidate *out, const struct trial *trial)
 {
     scoped_event *event = etx_test_event(N_HITS, trial->position);
     scoped_arena *arena = NULL;
-    scoped int32_t *layer = etx_test_alloc(N_HITS, sizeof *layer);
+    scoped int32_t *volume = etx_test_alloc(N_HITS, sizeof *volume);
     scoped int32_t *label = etx_test_alloc(N_HITS, sizeof *label);
-    scoped struct etx_first_pass_search *search =
-        etx_test_alloc(1, sizeof *search);
+    struct etx_first_pass_search *search = NULL;
     struct etx_completion *completion = new_completion(trial->is_barrel);
+    struct etx_grid *grid = NULL;
 
-    for (int32_t i = 0; i < N_HITS; i++) {
-        layer[i] = trial->layer[i];
+    for (int32_t i = 0; i < N_HITS; i++)
         label[i] = -1;
-    }
-    ck_assert_ok(etx_event_set_modules(event, layer, layer, trial->module));
+    ck_assert_ok(
+        etx_event_set_modules(event, volume, trial->layer, trial->module));
     ck_assert_ok(etx_arena_create(&arena, 0));
-    ck_assert_ok(etx_grid_create(&search->grid, arena, event, layer));
+    ck_assert_ok(etx_grid_make(&grid, arena, completion, event));
+    ck_assert_ok(
+        etx_first_pass_search_make(&search, arena, grid, completion, event));
     etx_grid_fill(&search->grid, completion, label, N_HITS, false);
-    search->completion = completion;
     search->max_distance = (double)MAX_DISTANCE;
-    search->event = event;
-    search->layer = layer;
     *out = (struct etx_candidate){.n_hits = N_LAYERS, .n_layers = N_LAYERS};
     for (int32_t l = 0; l < N_LAYERS; l++)
         out->hit[l] = l;

@@ -120,7 +120,8 @@ static int32_t assert_crossings(const struct world *world,
         if (!pairs->is_kept[i])
             continue;
         const bool is_crossed = etx_layer_cross(&crossing, &world->search,
-            &helix, pairs->radius[i], layer, &crossings->window[i]);
+            &helix, pairs->measured_field[i], pairs->radius[i], layer,
+            &crossings->window[i]);
         ck_assert_int_eq(is_crossed, crossings->is_crossed[i] != 0);
         if (!is_crossed)
             continue;

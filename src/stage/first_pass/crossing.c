@@ -48,8 +48,8 @@ static bool passes_by(const struct etx_layer_crossing *crossing, double radius)
 
 bool etx_layer_cross(struct etx_layer_crossing *out,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double radius, int32_t layer,
-    const struct etx_completion_window *window)
+    const struct etx_track_helix *helix, double measured_field, double radius,
+    int32_t layer, const struct etx_completion_window *window)
 {
     if (window == NULL || !etx_window_is_known(window) ||
         search->grid.layers[layer].n_hits == 0)
@@ -57,11 +57,10 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
     *out = (struct etx_layer_crossing){.helix = helix,
         .layer = &search->grid.layers[layer],
         .window = window,
+        .measured_field = measured_field,
         .tolerance = etx_window_tolerance(window, search->reach)};
     if (passes_by(out, radius))
         return false;
-    out->measured_field =
-        etx_completion_measured_field(search->completion, helix);
     return (out->layer->is_barrel ? etx_cross_barrel(out, search, radius)
                                   : etx_cross_disc(out, search));
 }

@@ -77,11 +77,11 @@ struct layer_ahead {
 static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
     const struct etx_candidate *candidate,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double radius, int32_t from)
+    const struct etx_track_helix *helix, int32_t bin, double radius,
+    int32_t from)
 {
     const struct etx_completion *const completion = search->completion;
     const int64_t *const begin = completion->begin[ETX_OUTWARD];
-    const int32_t bin = etx_completion_pt_bin(completion, helix);
     int32_t n = 0;
 
     for (int64_t k = begin[from]; k < begin[from + 1] && n < MAX_STEPS; k++) {
@@ -111,7 +111,7 @@ static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
 static const struct etx_layer_crossing *next_crossing(
     struct layer_ahead ahead[MAX_STEPS], int32_t n,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double radius)
+    const struct etx_track_helix *helix, double measured_field, double radius)
 {
     while (n > 0) {
         int32_t best = 0;
@@ -127,8 +127,8 @@ static const struct etx_layer_crossing *next_crossing(
         }
         if (!(next->s < INFINITY))
             return NULL;
-        next->is_crossed = etx_layer_cross(
-            &next->crossing, search, helix, radius, next->layer, next->window);
+        next->is_crossed = etx_layer_cross(&next->crossing, search, helix,
+            measured_field, radius, next->layer, next->window);
         next->s = next->is_crossed ? next->crossing.s : INFINITY;
     }
     return NULL;
@@ -163,11 +163,14 @@ static void find_next(struct etx_next_hit *out,
     if (!etx_track_helix_through(&helix, position_of(search, last[-2]),
             position_of(search, last[-1]), position_of(search, last[0])))
         return;
+    const double field =
+        etx_completion_measured_field(search->completion, &helix);
     const double radius = (double)search->grid.row[last[0]].radius;
-    const int32_t n = list_layers(ahead, candidate, search, &helix, radius,
+    const int32_t n = list_layers(ahead, candidate, search, &helix,
+        etx_completion_pt_bin_in(&helix, field), radius,
         search->grid.row[last[0]].layer);
-    while (
-        (crossing = next_crossing(ahead, n, search, &helix, radius)) != NULL) {
+    while ((crossing = next_crossing(
+                ahead, n, search, &helix, field, radius)) != NULL) {
         double distance = search->max_distance;
         double random;
         const struct etx_grid_hit *const hit =
@@ -246,7 +249,8 @@ static void fill_gap(struct etx_candidate *candidate,
         !etx_track_helix_through(&helix, position_of(search, hit[2 * side]),
             position_of(search, hit[side]), position_of(search, hit[0])))
         return;
-    const int32_t bin = etx_completion_pt_bin(completion, &helix);
+    const double field = etx_completion_measured_field(completion, &helix);
+    const int32_t bin = etx_completion_pt_bin_in(&helix, field);
     const double length =
         hypot((double)end[0] - helix.x, (double)end[1] - helix.y);
     for (int64_t step = begin[from]; step < begin[from + 1]; step++) {
@@ -256,7 +260,7 @@ static void fill_gap(struct etx_candidate *candidate,
         const struct etx_grid_hit *found;
 
         if ((candidate->layers >> to & 1) != 0 ||
-            !etx_layer_cross(&crossing, search, &helix,
+            !etx_layer_cross(&crossing, search, &helix, field,
                 (double)search->grid.row[hit[0]].radius, to,
                 etx_completion_window(completion, step, ETX_HELIX_FREE, bin)) ||
             !(crossing.s > 0.0 && crossing.s < length))
@@ -294,21 +298,21 @@ static bool helix_at(struct etx_track_helix *out, const int32_t around[3],
     const float *const b = position_of(search, around[1]);
     const float *const c = position_of(search, around[2]);
 
-    if (!etx_track_helix_through(out, a, b, c))
-        return false;
     if (at == 2)
-        return true;
-    /* From c, where it is exact, back to a or b: the tangent is the chord
-     * between them, turned by half the angle of the arc. */
+        return etx_track_helix_through(out, a, b, c);
+    /* At a or b the tangent is the chord between them, turned by half the angle
+     * of the arc. */
     const float *const point = at == 0 ? a : b;
     const double x = (double)b[0] - (double)a[0];
     const double y = (double)b[1] - (double)a[1];
     const double length = sqrt(x * x + y * y);
+    out->curvature = etx_curvature_through(a, b, c);
     const double sine = 0.5 * out->curvature * length;
     const double turn = at == 0 ? -sine : sine;
-    if (fabs(sine) > ETX_ARC_MAX_SINE)
+    if (!(fabs(sine) <= ETX_ARC_MAX_SINE))
         return false;
     const double cosine = sqrt(1.0 - sine * sine);
+    out->z_middle = 0.5 * ((double)a[2] + (double)c[2]);
     out->x = (double)point[0];
     out->y = (double)point[1];
     out->z = (double)point[2];

@@ -157,7 +157,8 @@ static bool has_module(const struct filling *filling, int32_t t, int32_t hit)
 }
 
 etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
-    struct etx_context *context, const struct etx_completion *completion,
+    struct etx_context *context, const struct etx_grid *grid,
+    const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event)
 {
     struct etx_context *host = etx_host_of(context);
@@ -168,7 +169,8 @@ etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
     etx_status status;
 
     ETX_CHECK(etx_check_cancelled(host->stream));
-    ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
+    ETX_CHECK(
+        etx_first_pass_search_make(&search, arena, grid, completion, event));
     search->max_distance = (double)options->max_distance;
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);

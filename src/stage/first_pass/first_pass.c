@@ -209,8 +209,8 @@ done:
 }
 
 etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
-    struct etx_arena *arena, const struct etx_completion *completion,
-    const struct etx_event *event)
+    struct etx_arena *arena, const struct etx_grid *grid,
+    const struct etx_completion *completion, const struct etx_event *event)
 {
     struct etx_first_pass_search *search = NULL; /* too large for a stack */
     etx_status status;
@@ -218,11 +218,7 @@ etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
     ETX_CHECK(
         etx_arena_alloc(&search, arena, 1, sizeof *search, "search of tracks"));
     *search = (struct etx_first_pass_search){
-        .completion = completion, .event = event};
-    ETX_CHECK(etx_arena_alloc(&search->layer, arena, event->n_hits,
-        sizeof *search->layer, "layers of hits"));
-    etx_completion_layers(search->layer, completion, event);
-    ETX_CHECK(etx_grid_create(&search->grid, arena, event, search->layer));
+        .completion = completion, .event = event, .grid = *grid};
     *out = search;
 done:
     return status;
@@ -253,12 +249,15 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_first_pass_search *search = NULL;
+    struct etx_grid *grid = NULL;
     etx_status status;
 
     *n_tracks = 0;
     for (int64_t i = 0; i < event->n_hits; i++)
         label[i] = -1;
-    ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
+    ETX_CHECK(etx_grid_make(&grid, arena, completion, event));
+    ETX_CHECK(
+        etx_first_pass_search_make(&search, arena, grid, completion, event));
     ETX_CHECK(etx_arena_alloc(&search->seed, arena, first_pass->n_seeds,
         sizeof *search->seed, "seeds of a pass"));
     search->first_pass = first_pass;
@@ -286,7 +285,7 @@ done:
 }
 
 etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
-    const struct etx_completion *completion,
+    const struct etx_grid *grid, const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event)
 {
     struct etx_context *host = etx_host_of(context);
@@ -299,7 +298,8 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     for (int64_t i = 0; i < event->n_hits; i++)
         if (label[i] >= n_tracks)
             n_tracks = label[i] + 1;
-    ETX_CHECK(etx_first_pass_search_make(&search, arena, completion, event));
+    ETX_CHECK(
+        etx_first_pass_search_make(&search, arena, grid, completion, event));
     search->leads_anywhere = true;
     search->pairs = choose_pairs(host);
     search->max_distance = NEW_MAX_DISTANCE;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/constants.h"
 #include "stage/first_pass/arc.h"
+#include "stage/track_building/completion.h"
 
 #include <string.h>
 
@@ -14,14 +15,19 @@
 #define HITS_OF_BIN 2 /* or more of them, in the mean */
 #define MARGIN      1e-3
 
-etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
-    const struct etx_event *event, const int32_t *layer)
+etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
+    const struct etx_completion *completion, const struct etx_event *event)
 {
+    struct etx_grid *grid = NULL; /* too large for a stack */
     const int64_t n = event->n_hits;
     /* A layer has fewer than 4 bins for a hit, and the end. */
     const int64_t n_bins = 4 * n + 2 * ETX_COMPLETION_MAX_LAYERS;
     etx_status status;
 
+    ETX_CHECK(
+        etx_arena_alloc(&grid, arena, 1, sizeof *grid, "layers of hits"));
+    ETX_CHECK(etx_arena_alloc(
+        &grid->layer, arena, n, sizeof *grid->layer, "layers of hits"));
     ETX_CHECK(etx_arena_alloc(
         &grid->row, arena, n, sizeof *grid->row, "hits of the first pass"));
     ETX_CHECK(etx_arena_alloc(
@@ -32,7 +38,7 @@ etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
         &grid->bin, arena, n, sizeof *grid->bin, "bins of the first pass"));
     ETX_CHECK(etx_arena_alloc(
         &grid->used, arena, n, sizeof *grid->used, "hits of the first pass"));
-    grid->layer = layer;
+    etx_completion_layers(grid->layer, completion, event);
     for (int64_t i = 0; i < n; i++) {
         const float *const at = event->position + 3 * i;
 
@@ -43,8 +49,9 @@ etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
             .azimuth = etx_arc_azimuth(at[1], at[0]),
             .hit = (int32_t)i,
             .module = event->module_id[i],
-            .layer = layer[i]};
+            .layer = grid->layer[i]};
     }
+    *out = grid;
 done:
     return status;
 }

@@ -45,7 +45,7 @@ struct etx_grid_layer {
 
 struct etx_grid {
     struct etx_grid_hit *row; /* [n_hits] all hits, by row of the event */
-    const int32_t *layer;     /* [n_hits] */
+    int32_t *layer;           /* [n_hits] etx_completion_layers */
     int32_t *used;            /* [n_hits] hits in bins, by row of the event */
     int32_t *bin;             /* [n_hits] of these, of their layers */
     struct etx_grid_hit *hit; /* [n_hits] by layer */
@@ -53,9 +53,10 @@ struct etx_grid {
     struct etx_grid_layer layers[ETX_COMPLETION_MAX_LAYERS];
 };
 
-/* Allocate for an event. layer [n_hits] is kept. */
-etx_status etx_grid_create(struct etx_grid *grid, struct etx_arena *arena,
-    const struct etx_event *event, const int32_t *layer);
+/* Allocate for an event, all in arena: the hits and their layers. Copies of *out
+ * share them. */
+etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
+    const struct etx_completion *completion, const struct etx_event *event);
 /* Fill with the hits that have a layer and a label below 0, or also with those
  * of tracks; densities are of the former. */
 void etx_grid_fill(struct etx_grid *grid,

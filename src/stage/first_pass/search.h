@@ -76,7 +76,6 @@ struct etx_first_pass_search {
     const struct etx_first_pass *first_pass;
     const struct etx_completion *completion;
     const struct etx_event *event;
-    int32_t *layer; /* [n_hits] */
     struct etx_grid grid;
     double max_distance, max_random; /* of a hit, as of the options */
     double reach;                    /* root of max_distance */
@@ -94,10 +93,10 @@ struct etx_first_pass_search {
     struct etx_step_cache *cache;        /* of this thread */
 };
 
-/* For the hits of an event, in arena; the rest of *out is zero. */
+/* With the hits of an event, in arena; the rest of *out is zero. */
 etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
-    struct etx_arena *arena, const struct etx_completion *completion,
-    const struct etx_event *event);
+    struct etx_arena *arena, const struct etx_grid *grid,
+    const struct etx_completion *completion, const struct etx_event *event);
 
 /* Where a helix crosses a layer, and the window around it. */
 struct etx_layer_crossing {
@@ -113,12 +112,13 @@ struct etx_layer_crossing {
     bool is_inside; /* a hit is expected */
 };
 
-/* A helix at a hit, and the distance of that hit from the beam line, mm.
- * false: the helix does not cross the layer, or nothing is known. */
+/* A helix at a hit, its etx_completion_measured_field, and the distance of that
+ * hit from the beam line, mm. false: the helix does not cross the layer, or
+ * nothing is known. */
 bool etx_layer_cross(struct etx_layer_crossing *out,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double radius, int32_t layer,
-    const struct etx_completion_window *window);
+    const struct etx_track_helix *helix, double measured_field, double radius,
+    int32_t layer, const struct etx_completion_window *window);
 
 /* The distance of a hit in the window from the crossing helix in units of the
  * window, squared; INFINITY: not near. */

@@ -198,11 +198,11 @@ static int32_t count_shared_layers(
     int32_t n = 0;
 
     for (int32_t i = chains->end[ETX_INWARD][a]; i >= 0; i = chains->next[i])
-        if (search->layer[i] >= 0)
-            layers |= UINT64_C(1) << search->layer[i];
+        if (search->grid.layer[i] >= 0)
+            layers |= UINT64_C(1) << search->grid.layer[i];
     for (int32_t i = chains->end[ETX_INWARD][b]; i >= 0; i = chains->next[i])
-        if (search->layer[i] >= 0)
-            n += (int32_t)(layers >> search->layer[i] & 1);
+        if (search->grid.layer[i] >= 0)
+            n += (int32_t)(layers >> search->grid.layer[i] & 1);
     return n;
 }
 
@@ -313,7 +313,7 @@ done:
 }
 
 etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
-    const struct etx_completion *completion,
+    const struct etx_grid *grid, const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event)
 {
     struct etx_context *host = etx_host_of(context);
@@ -328,13 +328,10 @@ etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     memset(rounds, 0, sizeof *rounds);
     rounds->search.completion = completion;
     rounds->search.options = options;
+    rounds->search.reach = sqrt((double)options->max_distance);
     rounds->search.event = event;
     ETX_CHECK(make_chains(&rounds->search.chains, label, arena, event));
-    ETX_CHECK(etx_arena_alloc(&rounds->search.layer, arena, event->n_hits,
-        sizeof *rounds->search.layer, "layers of hits"));
-    etx_completion_layers(rounds->search.layer, completion, event);
-    ETX_CHECK(etx_grid_create(
-        &rounds->search.grid, arena, event, rounds->search.layer));
+    rounds->search.grid = *grid;
     etx_grid_fill(&rounds->search.grid, completion, label, event->n_hits, true);
     ETX_CHECK(make_rounds(rounds, arena));
     for (int32_t round = 0; round < MAX_ROUNDS && n_steps > 0; round++)

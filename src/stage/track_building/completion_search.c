@@ -41,8 +41,17 @@ struct track_end {
     int32_t layer; /* of that hit */
 };
 
+/* Its helix, and what follows from the helix alone. */
+struct end_helix {
+    struct etx_track_helix helix;
+    double measured_field; /* T */
+    double radius;         /* mm, of its hit */
+    int32_t bin;           /* of transverse momentum */
+};
+
 /* One helix, on its way to one layer. */
 struct crossing {
+    const struct end_helix *end;
     const struct etx_track_helix *helix;
     const struct etx_completion_window *window;
     const struct etx_grid_layer *layer;
@@ -69,15 +78,29 @@ static int32_t tail_of(int32_t hit[N_TAIL], const struct etx_hit_chains *chains,
     return n;
 }
 
-static bool end_helix(struct etx_track_helix *out, int32_t kind,
+static bool find_end_helix(struct end_helix *out, int32_t kind,
     const struct etx_completion_search *search, int32_t track,
     int32_t direction)
 {
+    struct etx_track_helix *const helix = &out->helix;
     int32_t hit[N_TAIL];
     const int32_t n = tail_of(hit, &search->chains, track, direction);
 
-    return etx_completion_helix(
-        out, kind, search->event->position, search->layer, hit + N_TAIL - n, n);
+    if (!etx_completion_helix(helix, kind, search->event->position,
+            search->grid.layer, hit + N_TAIL - n, n))
+        return false;
+    out->measured_field =
+        etx_completion_measured_field(search->completion, helix);
+    out->radius = sqrt(helix->x * helix->x + helix->y * helix->y);
+    out->bin = etx_completion_pt_bin_in(helix, out->measured_field);
+    return true;
+}
+
+static double curvature_near(const struct etx_completion_search *search,
+    const struct end_helix *end, double z)
+{
+    return etx_completion_curvature_in(
+        search->completion, &end->helix, end->measured_field, z);
 }
 
 /* The path to the middle of a barrel layer, and z there. */
@@ -89,15 +112,14 @@ static bool cross_barrel(
 
     crossing->s = 0.0;
     if (!crossing->is_same) {
-        crossing->s = fabs(
-            layer->radius - sqrt(helix->x * helix->x + helix->y * helix->y));
+        crossing->s = fabs(layer->radius - crossing->end->radius);
         if (!etx_track_helix_reach(
                 &crossing->s, helix, helix->curvature, layer->radius))
             return false;
     }
     crossing->across = helix->z + helix->slope * crossing->s;
-    crossing->curvature = etx_completion_curvature(
-        search->completion, helix, 0.5 * (helix->z + crossing->across));
+    crossing->curvature = curvature_near(
+        search, crossing->end, 0.5 * (helix->z + crossing->across));
     crossing->tolerance +=
         1.2 * fabs(helix->slope) * (layer->max_radius - layer->min_radius);
     return crossing->across > layer->min_z - crossing->tolerance &&
@@ -117,8 +139,8 @@ static bool cross_disc(
     crossing->s = (z - helix->z) / helix->slope;
     if (crossing->s < -MAX_DISC_PATH)
         return false;
-    crossing->curvature = etx_completion_curvature(
-        search->completion, helix, 0.5 * (helix->z + z));
+    crossing->curvature =
+        curvature_near(search, crossing->end, 0.5 * (helix->z + z));
     crossing->tolerance +=
         0.75 * (layer->max_z - layer->min_z) / fabs(helix->slope);
     return fabs(crossing->curvature * crossing->s) < MAX_TURN;
@@ -159,28 +181,26 @@ static bool predict_azimuth(struct crossing *crossing, double reach)
 
 /* Where the helix crosses a layer; false: it does not, or nothing is known. */
 static bool cross_layer(struct crossing *out,
-    const struct etx_completion_search *search,
-    const struct etx_track_helix *helix, const struct track_end *end,
-    int64_t step, int32_t kind)
+    const struct etx_completion_search *search, const struct end_helix *helix,
+    const struct track_end *end, int64_t step, int32_t kind)
 {
-    const double reach = sqrt((double)search->options->max_distance);
-    const int32_t bin = etx_completion_pt_bin(search->completion, helix);
     const struct etx_completion_window *const window =
-        etx_completion_window(search->completion, step, kind, bin);
+        etx_completion_window(search->completion, step, kind, helix->bin);
     const int32_t to = etx_completion_step_to(search->completion, step);
 
     if (window->transverse <= 0.0f || (double)window->transverse > MAX_WINDOW ||
         (double)window->longitudinal > 2.0 * MAX_WINDOW)
         return false;
-    *out = (struct crossing){.helix = helix,
+    *out = (struct crossing){.end = helix,
+        .helix = &helix->helix,
         .window = window,
         .layer = &search->grid.layers[to],
         .is_same = to == end->layer,
-        .tolerance = reach * (double)window->longitudinal + MARGIN};
+        .tolerance = search->reach * (double)window->longitudinal + MARGIN};
     if (!(out->layer->is_barrel ? cross_barrel(out, search)
                                 : cross_disc(out, search)))
         return false;
-    return predict_azimuth(out, reach);
+    return predict_azimuth(out, search->reach);
 }
 
 /* Whether a step to this hit is possible at all, and to which track. */
@@ -270,18 +290,18 @@ void etx_completion_propose(struct etx_completion_proposal *out,
 {
     const struct etx_completion *const completion = search->completion;
     const int32_t hit = search->chains.end[direction][track];
-    const struct track_end end = {track, direction, hit, search->layer[hit]};
-    struct etx_track_helix helix[ETX_N_HELICES];
+    const struct track_end end = {track, direction, hit, search->grid.layer[hit]};
+    struct end_helix helix[ETX_N_HELICES];
     bool has[ETX_N_HELICES] = {false, false};
 
     *out = (struct etx_completion_proposal){
         .cost = FLT_MAX, .hit = -1, .track = -1};
-    has[ETX_HELIX_FREE] = end_helix(
+    has[ETX_HELIX_FREE] = find_end_helix(
         &helix[ETX_HELIX_FREE], ETX_HELIX_FREE, search, track, direction);
     if (!has[ETX_HELIX_FREE])
         return;
     if (direction == ETX_INWARD)
-        has[ETX_HELIX_BEAM] = end_helix(
+        has[ETX_HELIX_BEAM] = find_end_helix(
             &helix[ETX_HELIX_BEAM], ETX_HELIX_BEAM, search, track, direction);
     const int64_t *const begin = completion->begin[direction];
     for (int64_t k = begin[end.layer]; k < begin[end.layer + 1]; k++) {
@@ -304,28 +324,27 @@ bool etx_completion_meets(const struct etx_completion_search *search,
 {
     const struct etx_completion *const completion = search->completion;
     const float *const at = search->event->position + 3 * (int64_t)hit;
-    const int32_t from = search->layer[search->chains.end[direction][track]];
-    const int32_t to = search->layer[hit];
-    struct etx_track_helix helix;
+    const int32_t from = search->grid.layer[search->chains.end[direction][track]];
+    const int32_t to = search->grid.layer[hit];
+    struct end_helix end;
 
-    if (!end_helix(&helix, ETX_HELIX_FREE, search, track, direction))
+    if (!find_end_helix(&end, ETX_HELIX_FREE, search, track, direction))
         return false;
-    const int32_t bin = etx_completion_pt_bin(completion, &helix);
     const int64_t *const begin = completion->begin[direction];
     for (int64_t k = begin[from]; k < begin[from + 1]; k++) {
         const struct etx_completion_window *const window =
-            etx_completion_window(completion, k, ETX_HELIX_FREE, bin);
+            etx_completion_window(completion, k, ETX_HELIX_FREE, end.bin);
         double transverse, longitudinal;
-        double s = fabs(search->grid.layers[to].radius -
-                        sqrt(helix.x * helix.x + helix.y * helix.y));
+        double s = fabs(search->grid.layers[to].radius - end.radius);
 
         if (etx_completion_step_to(completion, k) != to ||
             window->transverse <= 0.0f)
             continue;
-        const double curvature = etx_completion_curvature(
-            completion, &helix, 0.5 * (helix.z + (double)at[2]));
-        if (!etx_track_helix_residuals(&transverse, &longitudinal, &s, &helix,
-                curvature, at, etx_completion_is_barrel(completion, to)))
+        const double curvature = curvature_near(
+            search, &end, 0.5 * (end.helix.z + (double)at[2]));
+        if (!etx_track_helix_residuals(&transverse, &longitudinal, &s,
+                &end.helix, curvature, at,
+                etx_completion_is_barrel(completion, to)))
             return false;
         const double a = transverse / (double)window->transverse;
         const double b = longitudinal / (double)window->longitudinal;

@@ -20,8 +20,8 @@ struct etx_hit_chains {
 struct etx_completion_search {
     const struct etx_completion *completion;
     const etx_completion_options *options;
+    double reach; /* root of options->max_distance */
     const struct etx_event *event;
-    int32_t *layer;       /* [n_hits] */
     struct etx_grid grid; /* all hits; densities of those without a track */
     struct etx_hit_chains chains;
 };
