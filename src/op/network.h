@@ -196,6 +196,9 @@ struct etx_segment_reduce_args {
     int32_t add;           /* 1: out += (SUM only) */
     const int64_t *offset; /* [n_segments + 1] */
     const int32_t *order;  /* [n_values] or NULL: identity */
+    /* [n_values] the segment of each v, if order ascends in each segment, or
+     * NULL. */
+    const int32_t *segment;
     const int32_t *gather; /* [n_values] rows of x, or NULL: v */
     const float *weight;   /* [n_values] or NULL (SUM only) */
     const float *x;        /* [rows, width] */

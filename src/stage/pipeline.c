@@ -78,8 +78,8 @@ etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
     etx_status status;
 
     ETX_CHECK(etx_grid_make(&grid, arena, completion, event));
-    ETX_CHECK(etx_complete_labels(
-        label, context, grid, completion, options, event));
+    ETX_CHECK(
+        etx_complete_labels(label, context, grid, completion, options, event));
     ETX_CHECK(etx_tracks_fill(
         label, n_filled, context, grid, completion, options, event));
     if (options->min_layers > 0)

@@ -13,7 +13,7 @@ struct perceptron {
     struct etx_mlp_backward_args backward;
     struct etx_layer layer[ETX_MAX_LAYERS];
     struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
-    struct etx_segment_reduce_args reduce, next;
+    struct etx_segment_reduce_args reduce, next, last;
     int64_t n_terms; /* the longest sum, for the bounds */
 };
 
@@ -161,6 +161,29 @@ static struct perceptron *make_perceptron(
     return net;
 }
 
+/* Segments [n_rows] at random; the rows of each ascend. */
+static void make_segments(
+    struct etx_segment_reduce_args *reduce, int64_t n_rows)
+{
+    int32_t *const segment =
+        checkop_indices(n_rows, (int32_t)reduce->n_segments);
+    int64_t *const offset =
+        checkop_buffer(reduce->n_segments + 1, sizeof *offset);
+    int32_t *const order = checkop_buffer(n_rows, sizeof *order);
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < reduce->n_segments; s++) {
+        offset[s] = n;
+        for (int32_t r = 0; r < n_rows; r++)
+            if (segment[r] == s)
+                order[n++] = r;
+    }
+    offset[reduce->n_segments] = n;
+    reduce->offset = offset;
+    reduce->order = order;
+    reduce->segment = segment;
+}
+
 /* Further outputs computed from out. */
 static void make_reduce(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct perceptron *net)
@@ -179,11 +202,16 @@ static void make_reduce(struct checkop_case *out,
     net->next.offset = checkop_offsets(shape->n_segments, shape->n_rows);
     net->next.order = checkop_permutation((int32_t)shape->n_rows);
     net->next.out = checkop_floats(n);
-    net->reduce.next = &net->next;
+    net->last = net->reduce;
+    make_segments(&net->last, shape->n_rows);
+    net->last.out = checkop_floats(n);
+    net->reduce.next = &net->last;
+    net->last.next = &net->next;
     net->forward.reduce = &net->reduce;
     net->n_terms += shape->n_rows;
     CHECKOP_OUTPUT(out, net->reduce.out, n);
     CHECKOP_OUTPUT(out, net->next.out, n);
+    CHECKOP_OUTPUT(out, net->last.out, n);
 }
 
 void checkop_mlp(

@@ -34,6 +34,7 @@ static struct etx_segment_reduce_args describe_side(
         .reduce = state->aggregate[s % state->n_aggregates],
         .offset = is_out ? graph->out_offset : graph->in_offset,
         .order = is_out ? graph->out_edge : NULL,
+        .segment = is_out ? graph->src : NULL,
         .x = is_float16 ? NULL : edges,
         .half = is_float16 ? edges : NULL,
         .out = out,

@@ -24,8 +24,7 @@ etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     const int64_t n_bins = 4 * n + 2 * ETX_COMPLETION_MAX_LAYERS;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&grid, arena, 1, sizeof *grid, "layers of hits"));
+    ETX_CHECK(etx_arena_alloc(&grid, arena, 1, sizeof *grid, "layers of hits"));
     ETX_CHECK(etx_arena_alloc(
         &grid->layer, arena, n, sizeof *grid->layer, "layers of hits"));
     ETX_CHECK(etx_arena_alloc(

@@ -53,8 +53,8 @@ struct etx_grid {
     struct etx_grid_layer layers[ETX_COMPLETION_MAX_LAYERS];
 };
 
-/* Allocate for an event, all in arena: the hits and their layers. Copies of *out
- * share them. */
+/* Allocate for an event, all in arena: the hits and their layers. Copies of
+ * *out share them. */
 etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     const struct etx_completion *completion, const struct etx_event *event);
 /* Fill with the hits that have a layer and a label below 0, or also with those

@@ -107,7 +107,8 @@ static inline int32_t etx_completion_pt_bin(
 
 /* label [event->n_hits], -1 for hits of no track, others from 0 on: hits get
  * the label of the track they were added to; of joined tracks one label stays.
- * The event has layers; grid: its hits. Deterministic for any number of threads. */
+ * The event has layers; grid: its hits. Deterministic for any number of
+ * threads. */
 etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     const struct etx_grid *grid, const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event);

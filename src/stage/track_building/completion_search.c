@@ -290,7 +290,8 @@ void etx_completion_propose(struct etx_completion_proposal *out,
 {
     const struct etx_completion *const completion = search->completion;
     const int32_t hit = search->chains.end[direction][track];
-    const struct track_end end = {track, direction, hit, search->grid.layer[hit]};
+    const struct track_end end = {
+        track, direction, hit, search->grid.layer[hit]};
     struct end_helix helix[ETX_N_HELICES];
     bool has[ETX_N_HELICES] = {false, false};
 
@@ -324,7 +325,8 @@ bool etx_completion_meets(const struct etx_completion_search *search,
 {
     const struct etx_completion *const completion = search->completion;
     const float *const at = search->event->position + 3 * (int64_t)hit;
-    const int32_t from = search->grid.layer[search->chains.end[direction][track]];
+    const int32_t from =
+        search->grid.layer[search->chains.end[direction][track]];
     const int32_t to = search->grid.layer[hit];
     struct end_helix end;
 
@@ -340,8 +342,8 @@ bool etx_completion_meets(const struct etx_completion_search *search,
         if (etx_completion_step_to(completion, k) != to ||
             window->transverse <= 0.0f)
             continue;
-        const double curvature = curvature_near(
-            search, &end, 0.5 * (end.helix.z + (double)at[2]));
+        const double curvature =
+            curvature_near(search, &end, 0.5 * (end.helix.z + (double)at[2]));
         if (!etx_track_helix_residuals(&transverse, &longitudinal, &s,
                 &end.helix, curvature, at,
                 etx_completion_is_barrel(completion, to)))

@@ -18,6 +18,7 @@
 #define GROUP_BLOCKS 4      /* blocks of a group */
 #define MIN_BLOCKS   8      /* or nearly, if each has ROW_STEP rows */
 #define SUM_VECTORS  4      /* vectors of columns that are summed together */
+#define SUMS_AHEAD   16     /* software prefetch distance, rows */
 
 struct job {
     const struct etx_mlp_args *args;
@@ -28,6 +29,8 @@ struct job {
     int32_t widest;     /* scratch row of the widest layer */
     int32_t writes_out; /* the last layer writes to out, not to scratch */
     int64_t n_groups;   /* of blocks, if the segment_reduce is fused */
+    /* Another that is fused, or NULL. */
+    const struct etx_segment_reduce_args *scattered;
 };
 
 /* May the last layer write to out? It does so in whole vectors, without norm or
@@ -177,6 +180,33 @@ static int64_t sum_block(const struct etx_segment_reduce_args *reduce,
     return s;
 }
 
+/* Add the rows first .. end - 1 to the sums of their segments, which are
+ * anywhere and started at zero: the sums of segment_reduce, where no other
+ * thread adds to them. */
+static void scatter_block(
+    const struct etx_segment_reduce_args *reduce, int64_t first, int64_t end)
+{
+    const int32_t width = reduce->width;
+
+    for (int64_t row = first; row < end; row++) {
+        const float *x = reduce->x + row * width;
+        float *to = reduce->out + (int64_t)reduce->segment[row] * width;
+
+        if (row + SUMS_AHEAD < end) {
+            const float *next =
+                reduce->out +
+                (int64_t)reduce->segment[row + SUMS_AHEAD] * width;
+            for (int32_t k = 0; k < width; k += VEC_WIDTH)
+                __builtin_prefetch(next + k, 1);
+        }
+        for (int32_t k = 0; k < width; k += VEC_WIDTH) {
+            const vmask some = v_first(width - k);
+            v_store_mask(to + k,
+                v_load_mask(to + k, some) + v_load_mask(x + k, some), some);
+        }
+    }
+}
+
 /* The first segment that begins at row `row` or after it. */
 static int64_t segment_from(
     const struct etx_segment_reduce_args *reduce, int64_t row)
@@ -217,6 +247,8 @@ static etx_status run_group(void *argument, int64_t group, int32_t worker)
         n_rows = rows_of_next(job, first, end);
         run_rows(job, first, n_rows, worker);
         s = sum_block(reduce, s, first, first + n_rows);
+        if (job->scattered != NULL)
+            scatter_block(job->scattered, first, first + n_rows);
     }
     /* Segments without rows at the end. */
     if (s < last)
@@ -233,6 +265,15 @@ static int32_t can_sum(const struct etx_segment_reduce_args *reduce)
            reduce->weight == NULL;
 }
 
+/* Can it be fused too? */
+static int32_t can_scatter(
+    const struct etx_segment_reduce_args *reduce, const struct job *job)
+{
+    return reduce != NULL && reduce->reduce == ETX_REDUCE_SUM && !reduce->add &&
+           reduce->segment != NULL && reduce->gather == NULL &&
+           reduce->weight == NULL && reduce->x == job->args->reduce->x;
+}
+
 /* ----------------------------------------------------------- the whole -- */
 
 static etx_status run_blocks(struct etx_stream *stream, struct job *job)
@@ -245,6 +286,13 @@ static etx_status run_blocks(struct etx_stream *stream, struct job *job)
     if (can_sum(left)) {
         job->n_groups = (n_blocks + GROUP_BLOCKS - 1) / GROUP_BLOCKS;
         left = left->next;
+        /* On more threads a sum would be shared. */
+        if (etx_pool_n_threads(stream->pool) == 1 && can_scatter(left, job)) {
+            memset(left->out, 0,
+                (size_t)(left->n_segments * left->width) * sizeof *left->out);
+            job->scattered = left;
+            left = left->next;
+        }
         ETX_CHECK(
             etx_parallel_for(stream->pool, job->n_groups, run_group, job));
     } else {
