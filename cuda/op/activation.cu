@@ -46,8 +46,4 @@ __global__ static void activation_backward_kernel(
         args.d_x[i] = etx_activation_gradient(&args, i);
 }
 
-etx_status etx_cuda_activation_backward(
-    struct etx_stream *stream, const struct etx_activation_backward_args *args)
-{
-    return etx_launch(stream, args->n, activation_backward_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(activation_backward, args->n)

@@ -7,6 +7,7 @@
 #include "cuda/op/operators.h"
 
 #include "op/shared/adamw.h"
+#include "op/shared/edge_index.h"
 
 __global__ static void fill_kernel(struct etx_fill_args args)
 {
@@ -14,11 +15,7 @@ __global__ static void fill_kernel(struct etx_fill_args args)
         args.y[i] = args.value;
 }
 
-etx_status etx_cuda_fill(
-    struct etx_stream *stream, const struct etx_fill_args *args)
-{
-    return etx_launch(stream, args->n, fill_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(fill, args->n)
 
 /* mean [width] of the columns; matrices of weights have few rows. */
 __global__ static void mean_kernel(double *mean, struct etx_columns_args args)
@@ -78,11 +75,34 @@ __global__ static void gather_edges_kernel(struct etx_gather_edges_args args)
     }
 }
 
-etx_status etx_cuda_gather_edges(
-    struct etx_stream *stream, const struct etx_gather_edges_args *args)
+ETX_CUDA_PER_ITEM(gather_edges, args->n)
+
+/* As activation_kernel: the smallest index, or all bits set. */
+__global__ static void read_edge_index_kernel(
+    struct etx_read_edge_index_args args)
 {
-    return etx_launch(stream, args->n, gather_edges_kernel, *args);
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step())
+        if (!etx_read_edge(&args, e))
+            atomicMin(reinterpret_cast<unsigned long long *>(args.bad),
+                (unsigned long long)e);
 }
+
+etx_status etx_cuda_read_edge_index(
+    struct etx_stream *stream, const struct etx_read_edge_index_args *args)
+{
+    ETX_CUDA(cudaMemsetAsync(
+        args->bad, 0xFF, sizeof *args->bad, etx_cuda_of(stream)->stream));
+    return etx_launch(stream, args->n_edges, read_edge_index_kernel, *args);
+}
+
+__global__ static void write_edge_index_kernel(
+    struct etx_write_edge_index_args args)
+{
+    for (int64_t k = etx_first_item(); k < args.n; k += etx_item_step())
+        etx_write_edge(&args, k);
+}
+
+ETX_CUDA_PER_ITEM(write_edge_index, args->n)
 
 __global__ static void scale_kernel(struct etx_scale_args args)
 {
@@ -90,11 +110,7 @@ __global__ static void scale_kernel(struct etx_scale_args args)
         args.y[i] *= args.factor;
 }
 
-etx_status etx_cuda_scale(
-    struct etx_stream *stream, const struct etx_scale_args *args)
-{
-    return etx_launch(stream, args->n, scale_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(scale, args->n)
 
 struct sum_squares_term {
     const float *x;
@@ -124,11 +140,7 @@ __global__ static void narrow_kernel(struct etx_narrow_args args)
                                                      : etx_half(args.x[i]);
 }
 
-etx_status etx_cuda_narrow(
-    struct etx_stream *stream, const struct etx_narrow_args *args)
-{
-    return etx_launch(stream, args->n, narrow_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(narrow, args->n)
 
 __global__ static void widen_kernel(struct etx_widen_args args)
 {
@@ -137,11 +149,7 @@ __global__ static void widen_kernel(struct etx_widen_args args)
                                                      : etx_unhalf(args.x[i]);
 }
 
-etx_status etx_cuda_widen(
-    struct etx_stream *stream, const struct etx_widen_args *args)
-{
-    return etx_launch(stream, args->n, widen_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(widen, args->n)
 
 __global__ static void outward_key_kernel(struct etx_outward_key_args args)
 {
@@ -152,11 +160,7 @@ __global__ static void outward_key_kernel(struct etx_outward_key_args args)
     }
 }
 
-etx_status etx_cuda_outward_key(
-    struct etx_stream *stream, const struct etx_outward_key_args *args)
-{
-    return etx_launch(stream, args->n, outward_key_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(outward_key, args->n)
 
 __global__ static void add_kernel(struct etx_add_args args)
 {
@@ -164,11 +168,7 @@ __global__ static void add_kernel(struct etx_add_args args)
         args.y[i] += args.alpha * args.x[i];
 }
 
-etx_status etx_cuda_add(
-    struct etx_stream *stream, const struct etx_add_args *args)
-{
-    return etx_launch(stream, args->n, add_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(add, args->n)
 
 __global__ static void gather_kernel(struct etx_gather_args args)
 {
@@ -182,11 +182,7 @@ __global__ static void gather_kernel(struct etx_gather_args args)
     }
 }
 
-etx_status etx_cuda_gather(
-    struct etx_stream *stream, const struct etx_gather_args *args)
-{
-    return etx_launch(stream, args->n_rows * args->width, gather_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(gather, args->n_rows * args->width)
 
 __global__ static void scatter_kernel(struct etx_scatter_args args)
 {
@@ -200,12 +196,7 @@ __global__ static void scatter_kernel(struct etx_scatter_args args)
     }
 }
 
-etx_status etx_cuda_scatter(
-    struct etx_stream *stream, const struct etx_scatter_args *args)
-{
-    return etx_launch(
-        stream, args->n_rows * args->width, scatter_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(scatter, args->n_rows * args->width)
 
 __global__ static void row_dot_kernel(struct etx_row_dot_args args)
 {

@@ -76,11 +76,7 @@ __global__ static void loops_kernel(struct etx_degree_weights_args args)
     }
 }
 
-etx_status etx_cuda_degrees(
-    struct etx_stream *stream, const struct etx_degrees_args *args)
-{
-    return etx_launch(stream, args->n_nodes, degrees_kernel, *args);
-}
+ETX_CUDA_PER_ITEM(degrees, args->n_nodes)
 
 etx_status etx_cuda_degree_weights(
     struct etx_stream *stream, const struct etx_degree_weights_args *args)

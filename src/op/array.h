@@ -77,6 +77,31 @@ struct etx_gather_edges_args {
     float *score_out;     /* [n] with score */
 };
 
+/* read_edge_index: src[e] = index[0, e] and dst[e] = index[1, e]. *bad is the
+ * first e with an end outside 0 .. n_nodes - 1 or a score outside [0, 1], or
+ * -1; the ends of such edges are 0. */
+struct etx_read_edge_index_args {
+    int64_t n_nodes;
+    int64_t n_edges;
+    const int64_t *index; /* [2, n_edges] */
+    const float *score;   /* [n_edges] or NULL */
+    int32_t *src;         /* [n_edges] */
+    int32_t *dst;         /* [n_edges] */
+    int64_t *bad;         /* [1] */
+};
+
+/* write_edge_index: index[0, k] = src[e] and index[1, k] = dst[e] of edge
+ * e = selected[k]. */
+struct etx_write_edge_index_args {
+    int64_t n;
+    const int32_t *selected; /* [n] or NULL: e = k */
+    const int32_t *src;      /* [edges] */
+    const int32_t *dst;      /* [edges] */
+    const float *score;      /* [edges] or NULL */
+    int64_t *index;          /* [2, n] */
+    float *score_out;        /* [n] with score */
+};
+
 /* find_not_finite: the first i whose x[i] is infinite or not a number. */
 struct etx_find_not_finite_args {
     int64_t n;
@@ -133,6 +158,8 @@ struct etx_widen_args {
     X(add)                                                                     \
     X(row_dot)                                                                 \
     X(gather_edges)                                                            \
+    X(read_edge_index)                                                         \
+    X(write_edge_index)                                                        \
     X(find_not_finite)                                                         \
     X(scale)                                                                   \
     X(sum_squares)                                                             \

@@ -177,6 +177,9 @@ enum checkop_columns {
 void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
     enum checkop_columns how);
 void checkop_gather_edges(struct checkop_case *out, int64_t n);
+void checkop_read_edge_index(
+    struct checkop_case *out, int64_t n, int32_t n_wrong);
+void checkop_write_edge_index(struct checkop_case *out, int64_t n);
 /* About n_wrong values are infinite or not numbers. */
 void checkop_find_not_finite(
     struct checkop_case *out, int64_t n, int32_t n_wrong);

@@ -75,6 +75,54 @@ void checkop_gather_edges(struct checkop_case *out, int64_t n)
     CHECKOP_OUTPUT(out, args->score_out, n);
 }
 
+void checkop_read_edge_index(
+    struct checkop_case *out, int64_t n, int32_t n_wrong)
+{
+    enum { N_NODES = 1000 };
+    struct etx_read_edge_index_args *args =
+        checkop_begin(out, "read_edge_index", sizeof *args);
+    const int64_t wrong[] = {-1, N_NODES, INT64_MAX, INT64_C(1) << 32};
+    int64_t *const index = checkop_buffer(2 * n, sizeof *index);
+    float *const score = checkop_uniform(n, 0.0f, 1.0f);
+
+    for (int64_t k = 0; k < 2 * n; k++)
+        index[k] = (int64_t)etx_random_below(&check.random, N_NODES);
+    for (int32_t w = 0; w < n_wrong && n > 0; w++)
+        index[etx_random_below(&check.random, 2 * (uint64_t)n)] = wrong[w % 4];
+    if (n_wrong > 1 && n > 0)
+        score[etx_random_below(&check.random, (uint64_t)n)] =
+            n_wrong % 2 == 0 ? NAN : 1.5f;
+    *args = (struct etx_read_edge_index_args){.n_nodes = N_NODES,
+        .n_edges = n,
+        .index = index,
+        .score = n_wrong == 1 ? NULL : score,
+        .src = checkop_indices(n, 1),
+        .dst = checkop_indices(n, 1),
+        .bad = checkop_buffer(1, sizeof(int64_t))};
+    checkop_label(out, "n=%lld wrong=%d", (long long)n, (int)n_wrong);
+    CHECKOP_OUTPUT(out, args->src, n);
+    CHECKOP_OUTPUT(out, args->dst, n);
+    CHECKOP_OUTPUT(out, args->bad, 1);
+}
+
+void checkop_write_edge_index(struct checkop_case *out, int64_t n)
+{
+    struct etx_write_edge_index_args *args =
+        checkop_begin(out, "write_edge_index", sizeof *args);
+    const int32_t n_source = n % 2 == 0 ? (int32_t)n : (int32_t)(2 * n + 1);
+
+    *args = (struct etx_write_edge_index_args){.n = n,
+        .selected = n % 2 == 0 ? NULL : checkop_indices(n, n_source),
+        .src = checkop_permutation(n_source),
+        .dst = checkop_permutation(n_source),
+        .score = n % 4 == 0 ? NULL : checkop_floats(n_source),
+        .index = checkop_buffer(2 * n, sizeof(int64_t)),
+        .score_out = checkop_floats(n)};
+    checkop_label(out, "n=%lld", (long long)n);
+    CHECKOP_OUTPUT(out, args->index, 2 * n);
+    CHECKOP_OUTPUT(out, args->score_out, n);
+}
+
 void checkop_find_not_finite(
     struct checkop_case *out, int64_t n, int32_t n_wrong)
 {

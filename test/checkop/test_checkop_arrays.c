@@ -21,6 +21,12 @@ CHECKOP_TEST(test_arrays_flat, .rows = N_SHAPES)
     checkop_verify(&one);
     checkop_gather_edges(&one, n);
     checkop_verify(&one);
+    checkop_write_edge_index(&one, n);
+    checkop_verify(&one);
+    for (int32_t n_wrong = 0; n_wrong < 6; n_wrong++) {
+        checkop_read_edge_index(&one, n, n_wrong);
+        checkop_verify(&one);
+    }
     check.values = CHECKOP_EXTREME;
     checkop_outward_key(&one, n);
     checkop_verify(&one);

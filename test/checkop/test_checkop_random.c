@@ -61,6 +61,7 @@ ONE_SIZE(outward_key)
 ONE_SIZE(scale)
 ONE_SIZE(square_loss)
 ONE_SIZE(sum_squares)
+ONE_SIZE(write_edge_index)
 NODES_AND_EDGES(best_first)
 NODES_AND_EDGES(degree_weights)
 NODES_AND_EDGES(degrees)
@@ -80,6 +81,7 @@ MAKE(columns, size(300), width(70),
 MAKE(distance_bins, size(400), width(12),
     etx_random_uniform(&check.random) * 2.0f + 1e-3f)
 MAKE(find_not_finite, size(2000), below(3))
+MAKE(read_edge_index, size(2000), below(3))
 MAKE(gather, size(300), width(130), below(2))
 MAKE(hinge_loss, below(2), width(300), size(1000), width(12))
 MAKE(linear, size(200), width(130), width(130))
@@ -202,11 +204,12 @@ static const struct {
     RANDOM(mutual_best, NORMAL), RANDOM(narrow, EXTREME), RANDOM(norm, NORMAL),
     RANDOM(norm_backward, NORMAL), RANDOM(outward_edges, NORMAL),
     RANDOM(outward_key, NORMAL), RANDOM(radius_graph, NORMAL),
-    RANDOM(row_dot, PRODUCTS), RANDOM(scale, PRODUCTS),
-    RANDOM(scatter, EXTREME), RANDOM(segment_reduce, PRODUCTS),
-    RANDOM(segment_reduce_backward, NORMAL), RANDOM(square_loss, NORMAL),
-    RANDOM(sum_squares, PRODUCTS), RANDOM(walkthrough, NORMAL),
-    RANDOM(widen, EXTREME)};
+    RANDOM(read_edge_index, NORMAL), RANDOM(row_dot, PRODUCTS),
+    RANDOM(scale, PRODUCTS), RANDOM(scatter, EXTREME),
+    RANDOM(segment_reduce, PRODUCTS), RANDOM(segment_reduce_backward, NORMAL),
+    RANDOM(square_loss, NORMAL), RANDOM(sum_squares, PRODUCTS),
+    RANDOM(walkthrough, NORMAL), RANDOM(widen, EXTREME),
+    RANDOM(write_edge_index, NORMAL)};
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {

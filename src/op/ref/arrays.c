@@ -6,6 +6,7 @@
 #include "base/bfloat16.h"
 #include "base/finite.h"
 #include "base/float16.h"
+#include "op/shared/edge_index.h"
 
 #include <string.h>
 
@@ -80,6 +81,26 @@ etx_status etx_ref_gather_edges(
         if (args->score != NULL)
             args->score_out[k] = args->score[e];
     }
+    return ETX_OK;
+}
+
+etx_status etx_ref_read_edge_index(
+    struct etx_stream *stream, const struct etx_read_edge_index_args *args)
+{
+    (void)stream;
+    *args->bad = -1;
+    for (int64_t e = args->n_edges - 1; e >= 0; e--)
+        if (!etx_read_edge(args, e))
+            *args->bad = e;
+    return ETX_OK;
+}
+
+etx_status etx_ref_write_edge_index(
+    struct etx_stream *stream, const struct etx_write_edge_index_args *args)
+{
+    (void)stream;
+    for (int64_t k = 0; k < args->n; k++)
+        etx_write_edge(args, k);
     return ETX_OK;
 }
 
