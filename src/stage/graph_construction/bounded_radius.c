@@ -53,9 +53,11 @@ static int64_t choose_rows(
     const int64_t step = wanted > MIN_STEP ? wanted : MIN_STEP;
     int64_t n = 0;
 
-    for (int64_t i = 0; i < neighbours->n_points; i++)
-        if (hash_position(neighbours->position + 3 * i) % step == 0)
-            row[n++] = (int32_t)i;
+    /* Without a branch that nobody could foresee. */
+    for (int64_t i = 0; i < neighbours->n_points; i++) {
+        row[n] = (int32_t)i;
+        n += hash_position(neighbours->position + 3 * i) % step == 0;
+    }
     return n;
 }
 
