@@ -457,6 +457,19 @@ class Graph : public Handle<etx_graph, etx_graph_free>
         return Graph(make(etx_graph_from_edges_device, context.get(), n_nodes,
             n, src.data(), dst.data(), scores.data(), nullptr, stream));
     }
+    // The same from an edge index [2, n_edges]: all sources, then all targets.
+    static Graph from_index_device(Context &context, std::int64_t n_nodes,
+        Span<const std::int64_t> index, Span<const float> scores = {},
+        void *stream = nullptr)
+    {
+        const auto n = static_cast<std::int64_t>(index.size() / 2);
+
+        check_size("index", index, 2 * n);
+        if (!scores.empty())
+            check_size("scores", scores, n);
+        return Graph(make(etx_graph_from_index_device, context.get(), n_nodes,
+            n, index.data(), scores.data(), stream));
+    }
     // points [n, n_dim]; event is for ETX_ORIENT_OUTWARD.
     static Graph radius(Context &context, std::int64_t n_dim,
         Span<const float> points, const etx_graph_options &options,
@@ -524,6 +537,21 @@ class Graph : public Handle<etx_graph, etx_graph_free>
     Span<const float> scores() const
     {
         return view(etx_graph_scores(get()), n_edges());
+    }
+
+    // The number of edges with a score above cut, or of all of a graph without
+    // scores; with index, in memory of the context's device for capacity edges,
+    // they and, unless null, their scores are written there,
+    // behind what is queued on stream (a cudaStream_t).
+    std::int64_t to_index_device(Context &context, float cut,
+        std::int64_t capacity = 0, std::int64_t *index = nullptr,
+        float *scores = nullptr, void *stream = nullptr) const
+    {
+        std::int64_t n = 0;
+
+        check(etx_graph_to_index_device(
+            &n, get(), context.get(), cut, capacity, index, scores, stream));
+        return n;
     }
 
     // The copy that a context with keep_graphs has on its device, whose index

@@ -73,11 +73,29 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
 /* The same with src, dst and scores in memory of the device of context, where
  * they are sorted; order_out is on the host. See etx_event_create_device for
  * stream. All are copied: the caller may change them when the call returns. The
- * graph has its arrays on the host and, with keep_graphs, on the device, too.
+ * graph has its arrays on the host and, with keep_graphs 1, on the device, too.
  */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges_device(etx_graph **out,
     etx_context *context, int64_t n_nodes, int64_t n_edges, const int32_t *src,
     const int32_t *dst, const float *scores, int64_t *order_out, void *stream);
+
+/* The same from an edge index as ACTS and PyTorch Geometric have it: index
+ * [2, n_edges] has all sources, then all targets. It is checked and sorted on
+ * the device. The graph has its arrays on the host, too, unless keep_graphs
+ * is 2. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_from_index_device(etx_graph **out,
+    etx_context *context, int64_t n_nodes, int64_t n_edges,
+    const int64_t *index, const float *scores, void *stream);
+
+/* And back: the edges with a score above cut (strictly), or all of a graph that
+ * is not scored, to index [2, *n_edges] and, unless NULL, scores [*n_edges] in
+ * memory of the device of context. index holds capacity edges
+ * (ETX_ERR_ARGUMENT when there are more); NULL: only *n_edges is set. The call
+ * writes behind what is queued on stream (a cudaStream_t; NULL: that of the
+ * context), and waits. ETX_ERR_ARGUMENT for scores of a graph that has none. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_to_index_device(int64_t *n_edges,
+    const etx_graph *graph, etx_context *context, float cut, int64_t capacity,
+    int64_t *index, float *scores, void *stream);
 
 /* The line graph of graph: from doublets to triplets of hits. Node a of *out is
  * edge a of graph, the doublet (src[a], dst[a]). Where edge a ends at the hit
@@ -115,12 +133,14 @@ ETX_API const float *etx_graph_scores(const etx_graph *graph);
 
 /* Arrays on a device, for consumers that compute there. With keep_graphs a
  * context on a device keeps a copy of every graph that a call with it creates
- * or scores. The pointers below refer to that copy and are read only. They are
- * valid until the graph is scored, gets scores or is freed, or the context is
- * freed; a call that fails to score the graph ends them too. The call that
- * computed the values has synchronized: any stream may read them without a
- * wait. The memory is that of the context and counts in its memory_limit. NULL
- * when there is no copy, with the reason in etx_last_error().
+ * or scores; with keep_graphs 2 a graph that it creates has no other arrays:
+ * the getters above return NULL for them. The pointers below refer to that copy
+ * and are read only. They are valid until the graph is scored, gets scores or
+ * is freed, or the context is freed; a call that fails to score the graph ends
+ * them too, where it has arrays on the host. The call that computed the values
+ * has synchronized: any stream may read them without a wait. The memory is that
+ * of the context and counts in its memory_limit. NULL when there is no copy,
+ * with the reason in etx_last_error().
  *
  * Threads: freeing or scoring such a graph, or setting its scores, uses the
  * context that keeps the copy, whichever context is passed. */

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "data/event.h"
+#include "data/graph.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -103,12 +104,11 @@ done:
     return status;
 }
 
-etx_status etx_copy_from_device(void *out, const char *function,
-    const char *name, const etx_context *context, const void *array,
-    int64_t count, size_t size, void *stream)
+etx_status etx_check_on_device(const char *function, const char *name,
+    const etx_context *context, const void *array, int64_t count, size_t size,
+    void *stream)
 {
     const struct etx_memory *memory = context->stream->memory;
-    void *copy = NULL;
     etx_status status;
 
     if (memory == NULL)
@@ -118,6 +118,20 @@ etx_status etx_copy_from_device(void *out, const char *function,
     ETX_CHECK(etx_check_array(function, name, array, count, size));
     if (count > 0)
         ETX_CHECK(memory->accept(memory, array, stream, name));
+done:
+    return status;
+}
+
+etx_status etx_copy_from_device(void *out, const char *function,
+    const char *name, const etx_context *context, const void *array,
+    int64_t count, size_t size, void *stream)
+{
+    const struct etx_memory *memory = context->stream->memory;
+    void *copy = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_check_on_device(
+        function, name, context, array, count, size, stream));
     ETX_CHECK(etx_alloc_uncleared(&copy, count, size, name));
     ETX_CHECK(etx_memory_to_host(memory, copy, array, count, size));
     memcpy(out, &copy, sizeof copy);
@@ -203,6 +217,18 @@ etx_status etx_check_hits(
             "%s: the graph has %" PRId64 " nodes and the event %" PRId64
             " hits",
             function, n_nodes, event->n_hits);
+    return ETX_OK;
+}
+
+etx_status etx_check_scored(const char *function, const etx_graph *graph)
+{
+    const struct etx_graph *arrays =
+        graph->src == NULL && graph->mirror != NULL ? graph->mirror : graph;
+
+    if (arrays->score == NULL && graph->n_edges > 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the graph is not scored: its %" PRId64 " edges have no scores",
+            function, graph->n_edges);
     return ETX_OK;
 }
 

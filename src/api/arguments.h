@@ -73,8 +73,12 @@ etx_status etx_check_finite(const char *function, const char *name,
     const float *values, int64_t n_rows, int64_t n_columns);
 
 /* array [count], elements of size bytes and that alignment, in memory of the
- * device of context, written in the order of stream: *out, for etx_free, is a
- * copy on the host. */
+ * device of context, written in the order of stream, behind which work of the
+ * context comes from now on. */
+etx_status etx_check_on_device(const char *function, const char *name,
+    const etx_context *context, const void *array, int64_t count, size_t size,
+    void *stream);
+/* The same: *out, for etx_free, is a copy on the host. */
 etx_status etx_copy_from_device(void *out, const char *function,
     const char *name, const etx_context *context, const void *array,
     int64_t count, size_t size, void *stream);
@@ -116,6 +120,9 @@ etx_status etx_check_modules(const char *function, const etx_event *event);
 /* The event has one hit for each of n_nodes nodes of the graph. */
 etx_status etx_check_hits(
     const char *function, int64_t n_nodes, const etx_event *event);
+
+/* The graph has edges with scores, or no edges. */
+etx_status etx_check_scored(const char *function, const etx_graph *graph);
 
 /* Bounds of n_parts, part and a partition's order (ETX_PARTITION_). */
 etx_status etx_check_part(

@@ -36,11 +36,11 @@ static etx_status check_device_options(const etx_context_options *options)
 {
     const struct etx_backend *backend = &etx_backends[options->device];
 
-    if (options->keep_graphs == 1 && !backend->keeps_graphs)
+    if (options->keep_graphs != 0 && !backend->keeps_graphs)
         return etx_fail(ETX_ERR_UNSUPPORTED,
-            "context options: keep_graphs 1 needs a device, and device is %d "
+            "context options: keep_graphs %d needs a device, and device is %d "
             "(CPU)",
-            (int)options->device);
+            (int)options->keep_graphs, (int)options->device);
     if ((options->precision == ETX_PRECISION_FLOAT16 ||
             options->precision == ETX_PRECISION_TF32) &&
         !backend->has_float16)
@@ -67,7 +67,7 @@ static etx_status check_options(const etx_context_options *options)
         {"device_index", options->device_index, 0, INT32_MAX},
         {"memory_limit", options->memory_limit, 0, INT64_MAX},
         {"cancel_interval", options->cancel_interval, 0, INT32_MAX},
-        {"keep_graphs", options->keep_graphs, 0, 1},
+        {"keep_graphs", options->keep_graphs, 0, 2},
         {"precision", options->precision, ETX_PRECISION_BEST,
             ETX_PRECISION_TF32},
     };

@@ -9,6 +9,7 @@
 #include "stage/stage.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static etx_status check_ends(const char *function, const char *name,
     const int32_t *ends, const struct etx_edges *edges)
@@ -117,6 +118,179 @@ done:
     return etx_call_end(&host, status);
 }
 
+/* ------------------------------------------------------------ edge index -- */
+
+/* Edge e of an index, which is none. */
+static etx_status refuse_edge(const char *function,
+    const struct etx_memory *memory,
+    const struct etx_read_edge_index_args *args, int64_t e)
+{
+    const int64_t last = args->n_nodes - 1;
+    int64_t src = 0;
+    int64_t dst = 0;
+    float score = 0.0f;
+    etx_status status;
+
+    ETX_CHECK(etx_memory_to_host(memory, &src, args->index + e, 1, sizeof src));
+    ETX_CHECK(etx_memory_to_host(
+        memory, &dst, args->index + args->n_edges + e, 1, sizeof dst));
+    if (src < 0 || src > last || dst < 0 || dst > last)
+        return etx_fail(ETX_ERR_LIMIT,
+            "%s: edge %" PRId64 " is from %" PRId64 " to %" PRId64
+            " and not in 0..%" PRId64,
+            function, e, src, dst, last);
+    ETX_CHECK(
+        etx_memory_to_host(memory, &score, args->score + e, 1, sizeof score));
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "%s: score %" PRId64 " is %.9g and not in 0..1", function, e,
+        (double)score);
+done:
+    return status;
+}
+
+/* edges->src and ->dst, in scratch, from an index. */
+static etx_status read_index(struct etx_edges *edges, const char *function,
+    etx_context *context, const int64_t *index)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_memory *memory = context->stream->memory;
+    struct etx_read_edge_index_args args = {.n_nodes = edges->n_nodes,
+        .n_edges = edges->n_edges,
+        .index = index,
+        .score = edges->score};
+    int64_t bad = -1;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(
+        &args.src, arena, args.n_edges, sizeof *args.src, "edge sources"));
+    ETX_CHECK(etx_arena_alloc(
+        &args.dst, arena, args.n_edges, sizeof *args.dst, "edge destinations"));
+    ETX_CHECK(etx_arena_alloc(
+        &args.bad, arena, 1, sizeof *args.bad, "index of an edge"));
+    ETX_CHECK(context->ops->read_edge_index(context->stream, &args));
+    ETX_CHECK(etx_memory_to_host(memory, &bad, args.bad, 1, sizeof bad));
+    if (bad >= 0)
+        ETX_CHECK(refuse_edge(function, memory, &args, bad));
+    edges->src = args.src;
+    edges->dst = args.dst;
+done:
+    return status;
+}
+
+etx_status etx_graph_from_index_device(etx_graph **out, etx_context *context,
+    int64_t n_nodes, int64_t n_edges, const int64_t *index, const float *scores,
+    void *stream)
+{
+    struct etx_edges edges = {n_nodes, n_edges, NULL, NULL, scores};
+    struct etx_graph *graph = NULL;
+    struct etx_arena_mark mark;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
+    ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
+    ETX_CHECK(etx_check_on_device(
+        __func__, "index", context, index, 2 * n_edges, sizeof *index, stream));
+    if (scores != NULL)
+        ETX_CHECK(etx_check_on_device(__func__, "scores", context, scores,
+            n_edges, sizeof *scores, stream));
+    mark = etx_arena_mark(context->stream->arena);
+    status = read_index(&edges, __func__, context, index);
+    if (status == ETX_OK)
+        status = etx_graph_sort(&graph, NULL, context, &edges);
+    if (status == ETX_OK)
+        status = etx_stage_graph_to_caller(&graph, context);
+    if (status == ETX_OK)
+        *out = graph;
+    etx_arena_reset(context->stream->arena, mark);
+done:
+    return etx_call_end(&host, status);
+}
+
+/* The edges of graph, on the device, above the cut: args->selected, in scratch,
+ * and args->n. */
+static etx_status select_edges(struct etx_write_edge_index_args *args,
+    etx_context *context, const struct etx_graph *graph, float cut)
+{
+    int32_t *selected = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(&selected, context->stream->arena, graph->n_edges,
+        sizeof *selected, "selected edges"));
+    const struct etx_edge_select_args select = {.n_edges = graph->n_edges,
+        .score = graph->score,
+        .cut = cut,
+        .selected = selected,
+        .n_selected = &args->n};
+    ETX_CHECK(context->ops->edge_select(context->stream, &select));
+    args->selected = selected;
+done:
+    return status;
+}
+
+/* The arrays that args names, of the caller. */
+static etx_status write_index(const char *function, etx_context *context,
+    const struct etx_write_edge_index_args *args, int64_t capacity,
+    void *stream)
+{
+    etx_status status;
+
+    if (args->n > capacity)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: capacity %" PRId64 " is below the %" PRId64 " edges", function,
+            capacity, args->n);
+    ETX_CHECK(etx_check_on_device(function, "index", context, args->index,
+        2 * args->n, sizeof *args->index, stream));
+    if (args->score != NULL)
+        ETX_CHECK(etx_check_on_device(function, "scores", context,
+            args->score_out, args->n, sizeof *args->score_out, stream));
+    ETX_CHECK(context->ops->write_edge_index(context->stream, args));
+    ETX_CHECK(etx_memory_synchronize(context->stream->memory));
+done:
+    return status;
+}
+
+etx_status etx_graph_to_index_device(int64_t *n_edges, const etx_graph *graph,
+    etx_context *context, float cut, int64_t capacity, int64_t *index,
+    float *scores, void *stream)
+{
+    const struct etx_real_range range = {"cut", cut, -INFINITY, INFINITY};
+    struct etx_write_edge_index_args args = {0};
+    const struct etx_graph *local = NULL;
+    struct etx_graph *copy = NULL;
+    struct etx_arena_mark mark;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(n_edges),
+        ETX_GIVEN(graph), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(etx_check_reals(__func__, &range, 1));
+    ETX_CHECK(etx_check_on_device(
+        __func__, "index", context, NULL, 0, sizeof *index, stream));
+    if (scores != NULL)
+        ETX_CHECK(etx_check_scored(__func__, graph));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    args.n = local->n_edges;
+    args.src = local->src;
+    args.dst = local->dst;
+    args.score = scores != NULL ? local->score : NULL;
+    args.index = index;
+    args.score_out = scores;
+    mark = etx_arena_mark(context->stream->arena);
+    if (local->score != NULL)
+        status = select_edges(&args, context, local, cut);
+    if (status == ETX_OK && index != NULL)
+        status = write_index(__func__, context, &args, capacity, stream);
+    if (status == ETX_OK)
+        *n_edges = args.n;
+    etx_arena_reset(context->stream->arena, mark);
+done:
+    etx_graph_free(copy);
+    return etx_call_end(&host, status);
+}
+
 etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
 {
     float *copy = NULL;
@@ -124,6 +298,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(graph), ETX_END));
+    ETX_CHECK(etx_graph_check_on_host(graph));
     if (scores != NULL) {
         ETX_CHECK(check_scores(__func__, scores, graph->n_edges));
         ETX_CHECK(etx_alloc_copy(
@@ -148,6 +323,7 @@ etx_status etx_graph_set_edge_features(
         ETX_FAIL(n_features < 0 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
             "%s: n_features %" PRId64 " is not in 0..%d", __func__, n_features,
             ETX_N_OWN_EDGE_FEATURES);
+    ETX_CHECK(etx_graph_check_on_host(graph));
     if (n_features > 0) {
         ETX_CHECK(etx_check_finite(
             __func__, "features", features, graph->n_edges, n_features));

@@ -74,10 +74,7 @@ static etx_status check_call(etx_label_options *known, const char *function,
         function, ETX_GIVEN(graph), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(read_options(known, function, options));
     ETX_CHECK(check_event(function, graph, event, known));
-    if (graph->score == NULL && graph->n_edges > 0)
-        status = etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the graph is not scored: its %" PRId64 " edges have no scores",
-            function, graph->n_edges);
+    ETX_CHECK(etx_check_scored(function, graph));
 done:
     return status;
 }

@@ -7,6 +7,7 @@
 #include "arch/halo.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "data/graph_mirror.h"
 #include "stage/stage.h"
 
 etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
@@ -52,6 +53,7 @@ etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_END));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
     ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
+    ETX_CHECK(etx_graph_check_on_host(graph));
     ETX_CHECK(etx_part_create(out, graph, owners, n_parts, part));
 done:
     return etx_call_end(&host, status);

@@ -298,6 +298,8 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
     ETX_CHECK(
         etx_call_begin(&host, __func__, ETX_GIVEN(triplets), ETX_GIVEN(graph),
             ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(etx_graph_check_on_host(triplets));
+    ETX_CHECK(etx_graph_check_on_host(graph));
     ETX_CHECK(check_triplets(__func__, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
         triplets, graph, etx_host_of(context), model, event));

@@ -22,8 +22,8 @@
 struct etx_halo;
 
 /* Owns its arrays. n_edges and n_nodes are at most 2^31 - 1. Graphs of callers
- * are on the host. A graph of ends only has no offsets and no out_edge: NULL.
- */
+ * are on the host, or have nothing but a mirror. A graph of ends only has no
+ * offsets and no out_edge: NULL. */
 struct etx_graph {
     const struct etx_memory *memory; /* of the arrays; NULL: the host */
     int64_t n_nodes;

@@ -4,6 +4,7 @@
 #include "data/graph_mirror.h"
 
 #include "base/check.h"
+#include "base/status.h"
 
 /* etx_memory_to_device or etx_memory_to_host. */
 typedef etx_status (*copy_function)(const struct etx_memory *memory, void *to,
@@ -80,6 +81,15 @@ struct etx_graph *etx_graph_mirror_of(
     const struct etx_graph *host, const struct etx_context *context)
 {
     return host->mirror_context == context ? host->mirror : NULL;
+}
+
+etx_status etx_graph_check_on_host(const struct etx_graph *graph)
+{
+    if (graph->src != NULL)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "the graph has no arrays on the host: a context with keep_graphs 2 "
+        "made it, and only calls with that context read it");
 }
 
 /* *out [n_edges]: the scores of host in the memory of its mirror. The caller

@@ -1,7 +1,8 @@
 /* data/graph_mirror.h -- copies of graphs between the host and a device.
  *
  * A context with keep_graphs leaves the arrays of the graphs that it makes or
- * scores in its memory, as the mirror of the graph that the caller gets. The
+ * scores in its memory, as the mirror of the graph that the caller gets; with
+ * keep_graphs 2 those that it makes have no others: their src is NULL. The
  * graph owns its mirror; the context frees those that are left when it is
  * closed, since their memory is of its pool. One thread at a time per context.
  *
@@ -25,6 +26,9 @@ void etx_graph_mirror_set(struct etx_graph *host, struct etx_context *context,
 /* The mirror of host in the memory of context, or NULL. */
 struct etx_graph *etx_graph_mirror_of(
     const struct etx_graph *host, const struct etx_context *context);
+
+/* ETX_ERR_ARGUMENT for a graph whose arrays are in its mirror alone. */
+etx_status etx_graph_check_on_host(const struct etx_graph *graph);
 
 /* Copy the scores of host, or their absence, to its mirror, if it has one. A
  * failure drops the mirror. */

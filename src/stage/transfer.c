@@ -121,12 +121,13 @@ etx_status etx_stage_graph_to_device(const struct etx_graph **out,
 {
     etx_status status = ETX_OK;
 
-    *out = graph;
     *copy = NULL;
-    if (context->stream->memory == graph->memory)
-        return ETX_OK;
     *out = etx_graph_mirror_of(graph, context);
     if (*out != NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_graph_check_on_host(graph));
+    *out = graph;
+    if (context->stream->memory == graph->memory)
         return ETX_OK;
     ETX_CHECK(etx_graph_to_device(copy, context, graph));
     *out = *copy;
@@ -147,6 +148,19 @@ etx_status etx_stage_graph_to_host(struct etx_graph **graph)
     return status;
 }
 
+/* A graph without arrays, for the mirror device, whose values are complete. */
+static etx_status stay_on_device(
+    struct etx_graph **graph, const struct etx_graph *device)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_memory_synchronize(device->memory));
+    ETX_CHECK(etx_graph_adopt_ends(
+        graph, NULL, device->n_nodes, device->n_edges, NULL, NULL));
+done:
+    return status;
+}
+
 etx_status etx_stage_graph_to_caller(
     struct etx_graph **graph, struct etx_context *context)
 {
@@ -156,7 +170,10 @@ etx_status etx_stage_graph_to_caller(
     if (device->memory == NULL || !context->options.keep_graphs)
         return etx_stage_graph_to_host(graph);
     *graph = NULL;
-    status = etx_graph_to_host(graph, device);
+    if (context->options.keep_graphs == 2)
+        status = stay_on_device(graph, device);
+    else
+        status = etx_graph_to_host(graph, device);
     if (status == ETX_OK)
         etx_graph_mirror_set(*graph, context, device);
     else

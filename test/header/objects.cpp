@@ -129,6 +129,29 @@ void test_training(const etx::Event &event)
         [&] { etx::Trainer(context, R"({"stage": "gnn", "no": 1})"); });
 }
 
+// Three edges as an index, in memory of a graph that nobody needs, and back.
+void test_index(etx::Context &context, const etx::Graph &graph)
+{
+    const etx::Graph spare = etx::Graph::from_edges_device(context,
+        graph.n_nodes(), graph.src_device(), graph.dst_device());
+    auto *const index =
+        const_cast<std::int64_t *>(spare.offsets_device().data());
+    const etx::Graph few = etx::Graph::from_edges_device(context,
+        graph.n_nodes(), etx::Span<const int>(graph.src_device().data(), 3),
+        etx::Span<const int>(graph.dst_device().data(), 3));
+
+    require(few.to_index_device(context, 0.5F) == 3, "all without scores");
+    require(few.to_index_device(context, 0.5F, 3, index) == 3, "an index");
+    const etx::Graph same = etx::Graph::from_index_device(context,
+        graph.n_nodes(), etx::Span<const std::int64_t>(index, 6));
+    require(std::equal(few.src().begin(), few.src().end(), same.src().begin()),
+        "edges of an index");
+    require_error(ETX_ERR_ARGUMENT, "index has 5 values, expected 4", [&] {
+        etx::Graph::from_index_device(context, graph.n_nodes(),
+            etx::Span<const std::int64_t>(index, 5));
+    });
+}
+
 // Arrays in memory of a device: here of a graph that is kept there.
 void test_device(const etx::Model &model, const etx::Event &event)
 {
@@ -150,6 +173,7 @@ void test_device(const etx::Model &model, const etx::Event &event)
             std::equal(same.scores().begin(), same.scores().end(),
                 graph.scores().begin()),
         "edges of a device");
+    test_index(context, graph);
     const etx::Span<const float> values(graph.scores_device().data(), 3 * n);
     etx::Event hits = etx::Event::create_device(context, values);
     require(std::equal(hits.positions().begin(), hits.positions().end(),
@@ -197,5 +221,7 @@ int main(int argc, char **argv)
         [&] { etx::Event::create_device(context, moved.positions()); });
     require_error(ETX_ERR_ARGUMENT, "device",
         [&] { etx::Graph::from_edges_device(context, 1, {}, {}); });
+    require_error(ETX_ERR_ARGUMENT, "device",
+        [&] { etx::Graph::from_index_device(context, 1, {}); });
     return 0;
 }

@@ -570,6 +570,14 @@ FUNCTIONS = {
         c.c_void_p, etx_context, Int64, Int64, c.c_void_p, c.c_void_p,
         c.c_void_p, c.c_void_p, c.c_void_p,
     ]),
+    "etx_graph_from_index_device": (c.c_int32, [
+        c.c_void_p, etx_context, Int64, Int64, c.c_void_p, c.c_void_p,
+        c.c_void_p,
+    ]),
+    "etx_graph_to_index_device": (c.c_int32, [
+        c.c_void_p, etx_graph, etx_context, c.c_float, Int64, c.c_void_p,
+        c.c_void_p, c.c_void_p,
+    ]),
     "etx_graph_to_triplets": (c.c_int32, [
         c.c_void_p, etx_graph, etx_context, Int64,
     ]),

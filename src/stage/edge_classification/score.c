@@ -65,6 +65,8 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
     struct etx_graph *copy = NULL;
     etx_status status = ETX_OK;
 
+    if (mirror == NULL)
+        ETX_CHECK(etx_graph_check_on_host(graph));
     if (context->stream->memory == NULL) {
         device = graph;
     } else if (mirror == NULL) {
@@ -73,7 +75,7 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
     }
     ETX_CHECK(etx_stage_score(
         device, NULL, context, &model->gnn, ETX_STAGE_GNN, event));
-    if (device != graph)
+    if (device != graph && graph->src != NULL)
         ETX_CHECK(copy_scores(graph, device));
     if (copy != NULL && context->options.keep_graphs) {
         etx_graph_mirror_set(graph, context, copy);
@@ -83,8 +85,8 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
     }
 done:
     etx_graph_free(copy);
-    /* The mirror's scores may differ from the graph's. */
-    if (status != ETX_OK)
+    /* The mirror's scores may differ from the graph's, if it has any. */
+    if (status != ETX_OK && graph->src != NULL)
         etx_graph_drop_mirror(graph);
     return status;
 }

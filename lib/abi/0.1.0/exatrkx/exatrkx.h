@@ -155,7 +155,9 @@ typedef struct etx_context_options {
                           * ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or
                           * score keep a copy on the device, for
-                          * etx_graph_src_dev and later calls. 0 (default) is
+                          * etx_graph_src_dev and later calls. 2: graphs that
+                          * they create are there alone; calls that need
+                          * arrays on the host refuse them. 0 (default) is
                           * the only value on the CPU */
 } etx_context_options;
 
@@ -549,7 +551,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
  * bit, each owned by the caller; unchanged on failure. On the CPU the threads
  * of the context run an event each, for the throughput of small events: with n
  * threads that takes n times the memory of one event, each thread having its
- * share of memory_limit. On a device they run one after the other. Timings of
+ * share of memory_limit. On a device small events run together. Timings of
  * the context are sums over the events. options.cancel is polled on the calling
  * thread. An error is that of the first event that has one. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_batch(etx_tracks **out,
