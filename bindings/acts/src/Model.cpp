@@ -27,20 +27,37 @@ Contexts::Contexts(const Config &config) : m_options(etx::context_options())
     m_options.memory_limit = config.memoryLimit;
 }
 
-etx::Context Contexts::take()
+std::vector<etx::Context> &Contexts::idleOn(const gnn::Device &device)
 {
+    const std::lock_guard lock(m_mutex);
+
+    return device.isCpu() ? m_idle : m_idleOnDevice[device.index];
+}
+
+etx::Context Contexts::take(
+    std::vector<etx::Context> &idle, const gnn::Device &device)
+{
+    etx_context_options options = m_options;
+
     {
         const std::lock_guard lock(m_mutex);
-        if (!m_idle.empty()) {
-            etx::Context context = std::move(m_idle.back());
-            m_idle.pop_back();
+        if (!idle.empty()) {
+            etx::Context context = std::move(idle.back());
+            idle.pop_back();
             return context;
         }
     }
-    return etx::Context(m_options);
+    if (!device.isCpu()) {
+        options.device = ETX_DEVICE_CUDA;
+        options.device_index = static_cast<std::int32_t>(device.index);
+        options.keep_graphs = 2; // edges go from tensor to tensor
+    }
+    return etx::Context(options);
 }
 
-Contexts::Loan::Loan(Contexts &owner) : m_owner(owner), m_context(owner.take())
+Contexts::Loan::Loan(Contexts &owner, const gnn::Device &device)
+    : m_owner(owner), m_idle(owner.idleOn(device)),
+      m_context(owner.take(m_idle, device))
 {
 }
 
@@ -49,7 +66,7 @@ Contexts::Loan::~Loan()
     const std::lock_guard lock(m_owner.m_mutex);
 
     try {
-        m_owner.m_idle.push_back(std::move(m_context));
+        m_idle.push_back(std::move(m_context));
     } catch (const std::bad_alloc &) {
         // The context is freed instead of kept.
     }
@@ -105,7 +122,7 @@ void Model::checkCellColumns() const
 void Model::checkStages() const
 {
     const etx::Event nothing = event(nullptr, 0, m_columns.size());
-    Contexts::Loan loan(m_contexts);
+    Contexts::Loan loan(m_contexts, gnn::Device::Cpu());
     const std::vector<std::int32_t> none;
 
     try {
@@ -131,6 +148,16 @@ std::optional<std::size_t> Model::column(const std::string &name) const
     if (found == m_columns.end())
         return std::nullopt;
     return static_cast<std::size_t>(found - m_columns.begin());
+}
+
+bool Model::isPositions() const
+{
+    const std::array names = {"x", "y", "z"};
+
+    return std::equal(m_columns.begin(), m_columns.end(), names.begin(),
+        names.end(), [](const Column &column, const char *name) {
+            return column.name == name && column.scale == 1.0F;
+        });
 }
 
 std::string Model::describeColumns() const

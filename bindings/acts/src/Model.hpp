@@ -9,12 +9,14 @@
 #include <exatrkx/exatrkx.hpp>
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 
 namespace exatrkx
 {
 
-/// Equal contexts: as many as calls ever ran at the same time.
+/// Equal contexts on each device: as many as calls ever ran there at the same
+/// time.
 class Contexts
 {
   public:
@@ -24,7 +26,7 @@ class Contexts
     class Loan
     {
       public:
-        explicit Loan(Contexts &owner);
+        Loan(Contexts &owner, const gnn::Device &device);
         ~Loan();
         Loan(const Loan &) = delete;
         Loan &operator=(const Loan &) = delete;
@@ -36,15 +38,19 @@ class Contexts
 
       private:
         Contexts &m_owner;
+        std::vector<etx::Context> &m_idle; ///< of its device, in m_owner
         etx::Context m_context;
     };
 
   private:
-    etx::Context take();
+    std::vector<etx::Context> &idleOn(const gnn::Device &device);
+    etx::Context take(
+        std::vector<etx::Context> &idle, const gnn::Device &device);
 
     etx_context_options m_options;
     std::mutex m_mutex;
     std::vector<etx::Context> m_idle;
+    std::map<std::size_t, std::vector<etx::Context>> m_idleOnDevice;
 };
 
 class Model
@@ -68,6 +74,8 @@ class Model
     /// The hits of node features [n, width], row-major.
     etx::Event event(
         const float *features, std::size_t n, std::size_t width) const;
+    /// Whether node features are the positions of hits, x, y, z in mm, alone.
+    bool isPositions() const;
 
   private:
     std::optional<std::size_t> column(const std::string &name) const;

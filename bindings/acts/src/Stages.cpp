@@ -11,53 +11,36 @@ namespace exatrkx
 namespace
 {
 
-template <typename T>
-gnn::Tensor<T> onHost(
-    const gnn::Tensor<T> &tensor, const gnn::ExecutionContext &context)
+void *streamOf(const gnn::ExecutionContext &context)
 {
-    return tensor.clone({gnn::Device::Cpu(), context.stream});
+    return context.stream.value_or(nullptr);
 }
 
 template <typename T>
-gnn::Tensor<T> onDevice(
-    gnn::Tensor<T> tensor, const gnn::ExecutionContext &context)
-{
-    if (context.device.isCpu())
-        return tensor;
-    return tensor.clone(context);
-}
-
-/// Tensors that lie on the host, without a copy where they do already.
-template <typename T> class HostView
-{
-  public:
-    HostView(const gnn::Tensor<T> &tensor, const gnn::ExecutionContext &context)
-    {
-        if (!tensor.device().isCpu())
-            m_copy = onHost(tensor, context);
-        m_tensor = m_copy ? &*m_copy : &tensor;
-    }
-
-    const T *data() const
-    {
-        return m_tensor->data();
-    }
-    std::size_t size(std::size_t dimension) const
-    {
-        return m_tensor->shape()[dimension];
-    }
-
-  private:
-    std::optional<gnn::Tensor<T>> m_copy;
-    const gnn::Tensor<T> *m_tensor = nullptr;
-};
-
-etx::Event eventOf(const Model &model, const gnn::Tensor<float> &features,
+void checkPlace(const char *name, const gnn::Tensor<T> &tensor,
     const gnn::ExecutionContext &context)
 {
-    const HostView<float> host(features, context);
+    if (tensor.device().isCpu() != context.device.isCpu())
+        throw std::runtime_error(std::string("exatrkx: ") + name +
+                                 " and the stage are not both on a device");
+}
 
-    return model.event(host.data(), host.size(0), host.size(1));
+/// On a device the event reads positions there; other columns are read back.
+etx::Event eventOf(const Model &model, const gnn::Tensor<float> &features,
+    etx::Context &context, const gnn::ExecutionContext &where)
+{
+    const auto [n, width] = features.shape();
+
+    checkPlace("node features", features, where);
+    if (where.device.isCpu())
+        return model.event(features.data(), n, width);
+    if (model.isPositions() && width == 3)
+        return etx::Event::create_device(
+            context, {features.data(), 3 * n}, {}, streamOf(where));
+
+    const auto host = features.clone({gnn::Device::Cpu(), where.stream});
+
+    return model.event(host.data(), n, width);
 }
 
 /// Node indices of one end of the edges, in the library's type.
@@ -76,33 +59,53 @@ std::vector<std::int32_t> narrow(
     return out;
 }
 
-etx::Graph graphOf(
-    const gnn::PipelineTensors &tensors, const gnn::ExecutionContext &context)
+etx::Graph graphOf(const gnn::PipelineTensors &tensors, etx::Context &context,
+    const gnn::ExecutionContext &where)
 {
-    const HostView<std::int64_t> index(tensors.edgeIndex, context);
     const std::size_t n_nodes = tensors.nodeFeatures.shape()[0];
-    const std::size_t n = index.size(1);
+    const std::size_t n = tensors.edgeIndex.shape()[1];
+    const std::int64_t *index = tensors.edgeIndex.data();
+    etx::Span<const float> scores;
+
+    if (n == 0)
+        throw gnn::NoEdgesError{};
+    checkPlace("edges", tensors.edgeIndex, where);
+    if (tensors.edgeScores) {
+        checkPlace("scores", *tensors.edgeScores, where);
+        scores = {tensors.edgeScores->data(), tensors.edgeScores->size()};
+    }
+    if (!where.device.isCpu())
+        return etx::Graph::from_index_device(context,
+            static_cast<std::int64_t>(n_nodes), {index, 2 * n}, scores,
+            streamOf(where));
+    return etx::Graph::from_edges(static_cast<std::int64_t>(n_nodes),
+        narrow(index, n, n_nodes), narrow(index + n, n, n_nodes), scores);
+}
+
+/// The edges of a graph on a device that pass the cut, from there into tensors.
+void putEdgesOnDevice(gnn::PipelineTensors &out, const etx::Graph &graph,
+    float cut, etx::Context &context, const gnn::ExecutionContext &where)
+{
+    const std::int64_t n = graph.to_index_device(context, cut);
 
     if (n == 0)
         throw gnn::NoEdgesError{};
 
-    const std::vector<std::int32_t> src = narrow(index.data(), n, n_nodes);
-    const std::vector<std::int32_t> dst = narrow(index.data() + n, n, n_nodes);
-    std::optional<HostView<float>> scores;
+    auto index = gnn::Tensor<std::int64_t>::Create(
+        {2, static_cast<std::size_t>(n)}, where);
 
-    if (tensors.edgeScores)
-        scores.emplace(*tensors.edgeScores, context);
-    return etx::Graph::from_edges(static_cast<std::int64_t>(n_nodes), src, dst,
-        scores ? etx::Span<const float>(scores->data(), n)
-               : etx::Span<const float>());
+    out.edgeScores.reset();
+    if (!graph.scores_device().empty())
+        out.edgeScores =
+            gnn::Tensor<float>::Create({static_cast<std::size_t>(n), 1}, where);
+    graph.to_index_device(context, cut, n, index.data(),
+        out.edgeScores ? out.edgeScores->data() : nullptr, streamOf(where));
+    out.edgeIndex = std::move(index);
 }
 
-/// The edges of a graph that pass the cut, into tensors; a cut below every
-/// score keeps all.
-void putEdges(gnn::PipelineTensors &out, const etx::Graph &graph, float cut,
-    const gnn::ExecutionContext &context)
+void putEdgesOnHost(gnn::PipelineTensors &out, const etx::Graph &graph,
+    float cut, const gnn::ExecutionContext &host)
 {
-    const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
     const auto n_all = static_cast<std::size_t>(graph.n_edges());
     const auto src = graph.src();
     const auto dst = graph.dst();
@@ -130,11 +133,20 @@ void putEdges(gnn::PipelineTensors &out, const etx::Graph &graph, float cut,
             scores->data()[to] = score[e];
         to++;
     }
-    out.edgeIndex = onDevice(std::move(index), context);
+    out.edgeIndex = std::move(index);
+    out.edgeScores = std::move(scores);
+}
+
+/// The edges of a graph that pass the cut, into tensors; a cut below every
+/// score keeps all.
+void putEdges(gnn::PipelineTensors &out, const etx::Graph &graph, float cut,
+    etx::Context &context, const gnn::ExecutionContext &where)
+{
     out.edgeFeatures.reset(); // of the edges before
-    out.edgeScores.reset();
-    if (scores)
-        out.edgeScores = onDevice(std::move(*scores), context);
+    if (where.device.isCpu())
+        putEdgesOnHost(out, graph, cut, where);
+    else
+        putEdgesOnDevice(out, graph, cut, context, where);
 }
 
 constexpr float keepAll = -1.0F; // scores are in [0, 1]
@@ -158,16 +170,18 @@ gnn::PipelineTensors GraphConstruction::operator()(
     const std::size_t width = inputValues.size() / numNodes;
     const etx::Event event =
         m_model->event(inputValues.data(), numNodes, width);
-    Contexts::Loan context(m_model->contexts());
+    Contexts::Loan context(m_model->contexts(), execContext.device);
     const etx::Graph graph =
         etx::Graph::build(context.get(), m_model->get(), event);
     auto features = gnn::Tensor<float>::Create({numNodes, width}, host);
 
     std::memcpy(features.data(), inputValues.data(), features.nbytes());
-    gnn::PipelineTensors out{onDevice(std::move(features), execContext),
+    if (!execContext.device.isCpu())
+        features = features.clone(execContext);
+    gnn::PipelineTensors out{std::move(features),
         gnn::Tensor<std::int64_t>::Create({2, 0}, host), std::nullopt,
         std::nullopt};
-    putEdges(out, graph, keepAll, execContext);
+    putEdges(out, graph, keepAll, context.get(), execContext);
     return out;
 }
 
@@ -180,17 +194,17 @@ EdgeClassification::EdgeClassification(
 gnn::PipelineTensors EdgeClassification::operator()(
     gnn::PipelineTensors tensors, const gnn::ExecutionContext &execContext)
 {
+    Contexts::Loan context(m_model->contexts(), execContext.device);
     const etx::Event event =
-        eventOf(*m_model, tensors.nodeFeatures, execContext);
-    etx::Graph graph = graphOf(tensors, execContext);
-    Contexts::Loan context(m_model->contexts());
+        eventOf(*m_model, tensors.nodeFeatures, context.get(), execContext);
+    etx::Graph graph = graphOf(tensors, context.get(), execContext);
 
     if (m_network == Network::eFilter)
         graph = graph.filter(context.get(), m_model->get(), event);
     else
         graph.score(context.get(), m_model->get(), event);
     putEdges(tensors, graph, m_network == Network::eFilter ? keepAll : m_cut,
-        execContext);
+        context.get(), execContext);
     return tensors;
 }
 
@@ -203,10 +217,10 @@ std::vector<std::vector<int>> TrackBuilding::operator()(
     gnn::PipelineTensors tensors, std::vector<int> &spacePointIDs,
     const gnn::ExecutionContext &execContext)
 {
+    Contexts::Loan context(m_model->contexts(), execContext.device);
     const etx::Event event =
-        eventOf(*m_model, tensors.nodeFeatures, execContext);
-    const etx::Graph graph = graphOf(tensors, execContext);
-    Contexts::Loan context(m_model->contexts());
+        eventOf(*m_model, tensors.nodeFeatures, context.get(), execContext);
+    const etx::Graph graph = graphOf(tensors, context.get(), execContext);
     const etx::Tracks tracks =
         etx::label(context.get(), graph, m_model->labels(), &event);
     std::vector<std::vector<int>> out(tracks.size());

@@ -58,6 +58,8 @@ struct Reference {
     std::size_t n = 0;
     Tracks tracks;      ///< from positions
     Tracks sizedTracks; ///< from positions and cells
+    /// On a device, where the library and ACTS have one.
+    std::optional<Tracks> deviceTracks, deviceSizedTracks;
 };
 
 /// Of the TrackML detector: pixels, short strips, long ones in barrel and
@@ -81,28 +83,30 @@ void fillFeatures(Reference &out, const etx_event *event)
         const exatrkx::Pitch &pitch = pitches[isLong ? 2 + isEndcap : r > 200];
 
         out.cartesian.insert(out.cartesian.end(), {p[0], p[1], p[2]});
-        out.sized.insert(out.sized.end(),
-            {p[0], p[1], p[2], cells[9 * i],
-                std::round(cells[9 * i + 4] / pitch.u),
-                std::round(cells[9 * i + 5] / pitch.v)});
-        out.polar.insert(
-            out.polar.end(), {std::hypot(p[0], p[1]) / polarScale[0],
-                                 std::atan2(p[1], p[0]) / polarScale[1],
-                                 p[2] / polarScale[2]});
+        out.sized.insert(
+            out.sized.end(), {p[0], p[1], p[2], cells[9 * i],
+                                 std::round(cells[9 * i + 4] / pitch.u),
+                                 std::round(cells[9 * i + 5] / pitch.v)});
+        out.polar.insert(out.polar.end(),
+            {std::hypot(p[0], p[1]) / polarScale[0],
+                std::atan2(p[1], p[0]) / polarScale[1], p[2] / polarScale[2]});
     }
 }
 
-Tracks find(
-    const etx_event *event, const std::string &modelPath, bool withCells)
+Tracks find(const etx_event *event, const std::string &modelPath,
+    bool withCells, std::int32_t device = ETX_DEVICE_CPU)
 {
     Tracks out;
+    etx_context_options options;
     etx_model *model = nullptr;
     etx_context *context = nullptr;
     etx_tracks *tracks = nullptr;
     etx_event *bare = nullptr;
 
     must(etx_model_load(&model, modelPath.c_str()));
-    must(etx_context_create(&context, nullptr));
+    must(etx_context_options_init(&options, sizeof options));
+    options.device = device;
+    must(etx_context_create(&context, &options));
     must(etx_event_create(&bare, etx_event_n_hits(event),
         etx_event_hit_ids(event), etx_event_positions(event)));
     if (withCells)
@@ -119,6 +123,23 @@ Tracks find(
     return out;
 }
 
+/// Whether ACTS makes tensors on a device, and the library computes there.
+bool hasDevice()
+{
+#if defined(ACTS_GNN_WITH_CUDA) || defined(ACTS_EXATRKX_WITH_CUDA)
+    etx_context_options options;
+    etx_context *context = nullptr;
+
+    must(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    const etx_status status = etx_context_create(&context, &options);
+    etx_context_free(context);
+    return status == ETX_OK;
+#else
+    return false;
+#endif
+}
+
 Reference read(const std::string &examples, const std::string &modelPath)
 {
     Reference out;
@@ -133,6 +154,10 @@ Reference read(const std::string &examples, const std::string &modelPath)
     fillFeatures(out, event);
     out.tracks = find(event, modelPath, false);
     out.sizedTracks = find(event, modelPath, true);
+    if (hasDevice()) {
+        out.deviceTracks = find(event, modelPath, false, ETX_DEVICE_CUDA);
+        out.deviceSizedTracks = find(event, modelPath, true, ETX_DEVICE_CUDA);
+    }
     etx_event_free(event);
     etx_detector_free(detector);
     return out;
@@ -147,8 +172,8 @@ GnnPipeline pipelineOf(const exatrkx::Config &config)
         Acts::getDefaultLogger("test", Acts::Logging::WARNING));
 }
 
-Tracks run(
-    const GnnPipeline &pipeline, std::vector<float> features, std::size_t n)
+Tracks run(const GnnPipeline &pipeline, std::vector<float> features,
+    std::size_t n, gnn::Device device = gnn::Device::Cpu())
 {
     // Not sorted, as TrackFindingAlgorithmGnn passes them.
     std::vector<std::uint64_t> modules(n);
@@ -156,7 +181,7 @@ Tracks run(
 
     std::iota(modules.rbegin(), modules.rend(), 0U);
     std::iota(ids.begin(), ids.end(), 0);
-    return pipeline.run(features, modules, ids, gnn::Device::Cpu());
+    return pipeline.run(features, modules, ids, device);
 }
 
 void testThreads(const GnnPipeline &pipeline, const Reference &event)
@@ -242,6 +267,38 @@ void testSizes(const std::string &model, const Reference &event)
         "a part of a cluster's position: an error that names the columns");
 }
 
+/// Tensors on a device: positions that are read there, and columns that are
+/// not; several threads on one device.
+void testDevice(const std::string &model, const Reference &event)
+{
+    if (!event.deviceTracks) {
+        std::puts("SKIPPED tensors on a device: there is none");
+        return;
+    }
+    const auto pipeline =
+        pipelineOf({model, {{"x", 1}, {"y", 1}, {"z", 1}}, std::nullopt});
+    const auto sized = pipelineOf({model,
+        {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}, {"size_u", 1},
+            {"size_v", 1}},
+        std::nullopt, 1, 0, pitches});
+    const auto device = gnn::Device::Cuda();
+    std::vector<std::thread> threads;
+    std::atomic<int> nSame = 0;
+
+    for (int t = 0; t < 2; t++)
+        threads.emplace_back([&] {
+            nSame += run(pipeline, event.cartesian, event.n, device) ==
+                     event.deviceTracks;
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    expect(nSame == 2, "on a device: what etx_find_tracks finds there");
+    expect(run(sized, event.sized, event.n, device) == event.deviceSizedTracks,
+        "with cells: what etx_find_tracks finds there");
+    expect(run(pipeline, {30, 0, 0, -900, 0, 2000}, 2, device).empty(),
+        "no edges on a device: no tracks");
+}
+
 /// The same model, but for its promise to do without cells.
 std::string withCellsRequired(const std::string &model)
 {
@@ -309,6 +366,7 @@ int main(int argc, char **argv)
     testContexts(config, event);
     testMistakes(model);
     testSizes(model, event);
+    testDevice(model, event);
     testThreads(pipeline, event);
     return failures == 0 ? 0 : 1;
 }

@@ -8,8 +8,8 @@
 // Threads: GnnPipeline::run may be called by many threads concurrently on the
 // same stages; each call borrows a context from a pool, by default of one
 // thread. Errors: std::runtime_error with the library's own text; NoEdgesError
-// where no edge remains, which the pipeline turns into no tracks. Devices:
-// tensors on a GPU are copied to the host and results back.
+// where no edge remains, which the pipeline turns into no tracks. Devices: the
+// stages compute where the pipeline does; on a GPU edges and scores stay there.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EXATRKX_ACTS_HPP
