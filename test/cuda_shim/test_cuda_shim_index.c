@@ -371,3 +371,51 @@ ETX_TEST(test_cuda_shim_index_refused)
     etx_context_free(context);
     ck_assert_int_eq(shim_live(), 0);
 }
+
+/* Whichever call of the runtime fails, the outputs are as they were and nothing
+ * is left. */
+ETX_TEST(test_cuda_shim_index_fail)
+{
+    scoped struct edges *edges = make_edges();
+    etx_context *context = open_device(0, ON_DEVICE);
+    const struct written written = lend_space(N_EDGES);
+    void *index = shim_lend(0, edges->index, sizeof edges->index);
+    void *scores = shim_lend(0, edges->score, sizeof edges->score);
+    etx_graph *graph = NULL;
+    int64_t n = -1;
+
+    ck_assert_ok(etx_graph_from_index_device(
+        &graph, context, N_NODES, N_EDGES, index, scores, shim_lender(0)));
+    etx_graph_free(graph); /* scratch memory stays */
+    graph = NULL;
+    const int64_t live = shim_live();
+
+    for (int64_t f = 0; graph == NULL; f++) {
+        shim_fail_call(f);
+        const etx_status status = etx_graph_from_index_device(
+            &graph, context, N_NODES, N_EDGES, index, scores, shim_lender(0));
+
+        shim_fail_call(-1);
+        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
+                  status == ETX_ERR_MEMORY);
+        ck_assert((graph != NULL) == (status == ETX_OK));
+        if (graph == NULL)
+            ck_assert_int_eq(shim_live(), live);
+    }
+    for (int64_t f = 0; n < 0; f++) {
+        shim_fail_call(f);
+        const etx_status status = etx_graph_to_index_device(&n, graph, context,
+            0.5f, N_EDGES, written.index, written.score, shim_lender(0));
+
+        shim_fail_call(-1);
+        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
+                  status == ETX_ERR_MEMORY);
+        ck_assert((n >= 0) == (status == ETX_OK));
+    }
+    etx_graph_free(graph);
+    shim_reclaim(index);
+    shim_reclaim(scores);
+    reclaim(written);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
