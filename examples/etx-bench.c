@@ -14,6 +14,7 @@
 #include "program.h"
 
 #define MAX_REPEATS     1000
+#define MAX_TOGETHER    1000
 #define N_CELL_FEATURES 9
 #define N_IDS_MODULE    3
 #define TWO_PI          6.28318530717958647692
@@ -24,7 +25,7 @@ static const char summary[] =
 struct options {
     const char *model, *hits, *stage, *json, *device, *read;
     struct program_list events;
-    int64_t n_threads, repeats;
+    int64_t n_threads, repeats, together;
 };
 
 /* The hits of all source events, one after the other. */
@@ -54,6 +55,8 @@ static void read_options(struct options *o, int argc, char **argv)
             .text = &o->stage},
         {"repeats", "N", "timed runs (default 20)", .integer = &o->repeats,
             .low = 1, .high = MAX_REPEATS},
+        {"together", "N", "also N events in one call, seconds of each",
+            .integer = &o->together, .low = 1, .high = MAX_TOGETHER},
         PROGRAM_THREADS_OPTION(&o->n_threads),
         PROGRAM_DEVICE_OPTION(&o->device),
         {"json", "FILE", "write the table as JSON", .text = &o->json},
@@ -219,42 +222,89 @@ static int bench_read(const struct options *o)
     return result;
 }
 
-/* One line of the table: stage ETX_N_STAGES is the whole event. */
-static void report(const struct samples *samples, int32_t stage,
-    const struct options *o, json_t *list)
-{
-    double *seconds = program_allocate(samples->repeats, sizeof *seconds);
-    const int32_t first = stage == ETX_N_STAGES ? 0 : stage;
-    const int32_t last = stage == ETX_N_STAGES ? ETX_N_STAGES - 1 : stage;
-    const char *name = stage == ETX_N_STAGES ? "event" : etx_stage_name(stage);
-    const int64_t n = samples->repeats;
-    double gflop = 0.0;
-    int64_t bytes = 0;
-    int64_t n_edges = 0;
+/* A line of the table. */
+struct row {
+    const char *name;
+    int64_t n_hits, n_edges, bytes;
+    double *seconds; /* [repeats], sorted by report_row */
+    double gflop;
+};
 
-    for (int32_t s = first; s <= last; s++) {
-        for (int64_t k = 0; k < n; k++)
-            seconds[k] += samples->timing[k * ETX_N_STAGES + s].seconds;
-        gflop += samples->timing[s].gflop;
-        if (samples->timing[s].peak_bytes > bytes)
-            bytes = samples->timing[s].peak_bytes;
-        if (samples->timing[s].n_edges > 0)
-            n_edges = samples->timing[s].n_edges;
-    }
-    qsort(seconds, (size_t)n, sizeof *seconds, compare_seconds);
+static void report_row(
+    const struct row *row, const struct options *o, json_t *list)
+{
+    const int64_t n = o->repeats;
+
+    qsort(row->seconds, (size_t)n, sizeof *row->seconds, compare_seconds);
+    const double median = row->seconds[n / 2];
+    const double low = row->seconds[n / 10];
+    const double high = row->seconds[n - 1 - n / 10];
     printf("%s\t%lld\t%lld\t%lld\t%s\t%.6f\t%.6f\t%.6f\t%.3f\t%.1f\t%lld\n",
-        name, (long long)samples->n_hits, (long long)n_edges,
-        (long long)o->n_threads, o->device, seconds[n / 2], seconds[n / 10],
-        seconds[n - 1 - n / 10], gflop,
-        gflop > 0.0 ? gflop / seconds[n / 2] : 0.0, (long long)bytes);
+        row->name, (long long)row->n_hits, (long long)row->n_edges,
+        (long long)o->n_threads, o->device, median, low, high, row->gflop,
+        row->gflop > 0.0 ? row->gflop / median : 0.0, (long long)row->bytes);
     json_array_append_new(list,
         json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I}", "stage",
-            name, "n_hits", (json_int_t)samples->n_hits, "n_edges",
-            (json_int_t)n_edges, "threads", (json_int_t)o->n_threads, "device",
-            o->device, "median_s", seconds[n / 2], "p10_s", seconds[n / 10],
-            "p90_s", seconds[n - 1 - n / 10], "gflop", gflop, "bytes",
-            (json_int_t)bytes));
-    free(seconds);
+            row->name, "n_hits", (json_int_t)row->n_hits, "n_edges",
+            (json_int_t)row->n_edges, "threads", (json_int_t)o->n_threads,
+            "device", o->device, "median_s", median, "p10_s", low, "p90_s",
+            high, "gflop", row->gflop, "bytes", (json_int_t)row->bytes));
+}
+
+/* Stage ETX_N_STAGES is the whole event. */
+static void report_stage(const struct samples *samples, int32_t stage,
+    const struct options *o, json_t *list)
+{
+    const int32_t first = stage == ETX_N_STAGES ? 0 : stage;
+    const int32_t last = stage == ETX_N_STAGES ? ETX_N_STAGES - 1 : stage;
+    struct row row = {
+        .name = stage == ETX_N_STAGES ? "event" : etx_stage_name(stage),
+        .n_hits = samples->n_hits,
+        .seconds = program_allocate(samples->repeats, sizeof *row.seconds)};
+
+    for (int32_t s = first; s <= last; s++) {
+        for (int64_t k = 0; k < samples->repeats; k++)
+            row.seconds[k] += samples->timing[k * ETX_N_STAGES + s].seconds;
+        row.gflop += samples->timing[s].gflop;
+        if (samples->timing[s].peak_bytes > row.bytes)
+            row.bytes = samples->timing[s].peak_bytes;
+        if (samples->timing[s].n_edges > 0)
+            row.n_edges = samples->timing[s].n_edges;
+    }
+    report_row(&row, o, list);
+    free(row.seconds);
+}
+
+/* The event several times in one call: the seconds of one. */
+static int bench_together(const struct options *o, etx_context *context,
+    const etx_model *model, const etx_event *event, json_t *list)
+{
+    const int64_t n = o->together;
+    const etx_event **events = program_allocate(n, sizeof *events);
+    etx_tracks **tracks = program_allocate(n, sizeof *tracks);
+    struct row row = {.name = "together",
+        .n_hits = etx_event_n_hits(event),
+        .seconds = program_allocate(o->repeats, sizeof *row.seconds)};
+    int result = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        events[i] = event;
+    for (int64_t k = -1; result == 0 && k < o->repeats; k++) {
+        const double start = program_now();
+
+        if (etx_find_tracks_batch(tracks, context, model, n, events) != ETX_OK)
+            result = program_failed(NULL);
+        if (k >= 0)
+            row.seconds[k] = (program_now() - start) / (double)n;
+        for (int64_t i = 0; result == 0 && i < n; i++)
+            etx_tracks_free(tracks[i]);
+    }
+    if (result == 0)
+        report_row(&row, o, list);
+    free(row.seconds);
+    free(tracks);
+    free(events);
+    return result;
 }
 
 static int bench_size(const struct options *o, int64_t n_hits,
@@ -273,8 +323,10 @@ static int bench_size(const struct options *o, int64_t n_hits,
             stage == ETX_N_STAGES ? "event" : etx_stage_name(stage);
 
         if (o->stage == NULL || strcmp(o->stage, name) == 0)
-            report(&samples, stage, o, list);
+            report_stage(&samples, stage, o, list);
     }
+    if (result == 0 && o->together > 0)
+        result = bench_together(o, context, model, event, list);
     free(samples.timing);
     etx_event_free(event);
     return result;
