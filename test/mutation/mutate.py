@@ -152,7 +152,7 @@ SANITIZER_OPTIONS = "allocator_may_return_null=1:max_allocation_size_mb=4096:" \
 
 
 def bound_time():
-    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
 
 
 class Mutator:
