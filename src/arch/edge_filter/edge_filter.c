@@ -15,9 +15,11 @@
 #include <string.h>
 
 #define MAX_WIDTH 65536
-/* Edges of a block: small enough for caches of a CPU; enough for a device that
- * starts a few kernels a block. */
+/* Edges of a block. Gradients are sums over blocks, so theirs do not depend on
+ * threads; of scores, the features of a block stay in second-level caches. A
+ * block on a device starts a few kernels. */
 #define BLOCK_EDGES        65536
+#define SCORED_EDGES       8192 /* for every two threads */
 #define DEVICE_BLOCK_EDGES (1 << 20)
 
 enum style {
@@ -157,13 +159,14 @@ struct pass {
 };
 
 static etx_status start(struct pass *pass, const struct etx_network *network,
-    struct etx_context *context, const struct etx_network_input *input)
+    struct etx_context *context, const struct etx_network_input *input,
+    int64_t host_block)
 {
     const struct state *state = network->state;
     const int64_t n_edges = input->graph->n_edges;
     const int32_t width = network->edge_features.n_features;
     const int64_t max_block =
-        context->stream->memory == NULL ? BLOCK_EDGES : DEVICE_BLOCK_EDGES;
+        context->stream->memory == NULL ? host_block : DEVICE_BLOCK_EDGES;
 
     *pass = (struct pass){.network = network,
         .context = context,
@@ -207,12 +210,14 @@ static etx_status forward(const struct etx_network *network,
     etx_status status = ETX_OK;
     const struct state *state = network->state;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    const int64_t n_threads = etx_pool_n_threads(context->stream->pool);
     struct etx_mlp_layers layers;
     struct pass pass;
 
     if (tape != NULL)
         tape->state = NULL;
-    ETX_CHECK(start(&pass, network, context, input));
+    ETX_CHECK(start(
+        &pass, network, context, input, SCORED_EDGES * ((n_threads + 1) / 2)));
     ETX_CHECK(
         etx_mlp_block_fold(&layers, context, &state->block, network->value));
     for (int64_t first = 0; first < input->graph->n_edges;
@@ -241,7 +246,7 @@ static etx_status backward(const struct etx_network *network,
     struct pass pass;
 
     (void)tape;
-    ETX_CHECK(start(&pass, network, context, input));
+    ETX_CHECK(start(&pass, network, context, input, BLOCK_EDGES));
     for (int64_t first = 0; first < input->graph->n_edges;
          first += pass.n_block) {
         struct etx_mlp_input rows;

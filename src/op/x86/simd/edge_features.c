@@ -13,7 +13,7 @@
 #include <math.h>
 
 #define BLOCK  ETX_EDGE_BLOCK
-#define PASSES 16 /* blocks in a task of a thread */
+#define PASSES 4 /* blocks in a task of a thread */
 
 /* Edges first .. first + n - 1; what lies beyond n repeats the last one.
  * Returns the largest magnitude of a coordinate. */
