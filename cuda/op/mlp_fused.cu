@@ -8,9 +8,10 @@
  *
  * Weights are packed into the order in which lanes read them: once if they are
  * frozen (memory/weight_cache.h), else at every call. Each block copies them to
- * shared memory once. Blocks are persistent: as many as fit the device, in a
- * loop over the rows. Sums, norms and activations are float32; a row's result
- * depends on no other row.
+ * shared memory once, with what a layer adds to or multiplies a column by.
+ * Blocks are persistent: as many as fit the device, in a loop over the rows.
+ * Sums, norms and activations are float32; a row's result depends on no other
+ * row.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/mlp.cuh"
@@ -45,6 +46,12 @@ __host__ __device__ static inline int32_t words_of(
 {
     return layer.n_depth * layer.n_columns * TILE_WORDS;
 }
+
+/* Of a layer, in shared memory: 0 in the columns that pad it, whose values are
+ * so 0 throughout. */
+struct fused_columns {
+    float bias[MAX_WIDTH], gain[MAX_WIDTH], shift[MAX_WIDTH];
+};
 
 /* Added rows; has_pairs: two columns can be read in one access. */
 struct fused_rows {
@@ -163,20 +170,25 @@ __device__ static void gather(
 
 /* -------------------------------------------------------------- layers -- */
 
+/* The values of this lane's columns of tile j. */
+__device__ static float2 read_columns(
+    const float *values, int j, const struct tile_position &at)
+{
+    return *reinterpret_cast<const float2 *>(
+        values + j * TILE_COLUMNS + at.column);
+}
+
 /* sum = bias, in every row. */
 template <int TILES>
 __device__ static void start(float (&sum)[TILES][4],
-    const struct fused_layer &layer, const struct tile_position &at)
+    const struct fused_columns &columns, const struct tile_position &at)
 {
     ETX_UNROLL
     for (int j = 0; j < TILES; j++) {
-        const int32_t c = j * TILE_COLUMNS + at.column;
-        const bool has_bias = layer.bias != NULL;
+        const float2 bias = read_columns(columns.bias, j, at);
 
-        sum[j][0] = has_bias && c < layer.n_out ? layer.bias[c] : 0.0f;
-        sum[j][1] = has_bias && c + 1 < layer.n_out ? layer.bias[c + 1] : 0.0f;
-        sum[j][2] = sum[j][0];
-        sum[j][3] = sum[j][1];
+        sum[j][0] = sum[j][2] = bias.x;
+        sum[j][1] = sum[j][3] = bias.y;
     }
 }
 
@@ -305,8 +317,7 @@ __device__ static float2 statistics(const float (&sum)[TILES][4], int half,
     for (int j = 0; j < TILES; j++)
         ETX_UNROLL
     for (int s = 0; s < 2; s++)
-        if (j * TILE_COLUMNS + at.column + s < layer.n_out)
-            total += sum[j][2 * half + s];
+        total += sum[j][2 * half + s];
     const float mean = row_sum(total) / (float)layer.n_out;
 
     ETX_UNROLL
@@ -323,12 +334,13 @@ __device__ static float2 statistics(const float (&sum)[TILES][4], int half,
     return {mean, variance > 0.0f ? 1.0f / sqrtf(variance) : 0.0f};
 }
 
-/* Layer norm of both rows. Columns that pad a layer to whole tiles become 0:
+/* Layer norm of both rows. Columns that pad a layer to whole tiles stay 0:
  * otherwise they may be infinite as float16, which times the next layer's 0 is
  * not a number. */
 template <int TILES>
 __device__ static void normalise(float (&sum)[TILES][4],
-    const struct fused_layer &layer, const struct tile_position &at)
+    const struct fused_layer &layer, const struct fused_columns &columns,
+    const struct tile_position &at)
 {
     if (layer.norm != ETX_NORM_LAYER)
         return;
@@ -336,23 +348,17 @@ __device__ static void normalise(float (&sum)[TILES][4],
         statistics(sum, 0, layer, at), statistics(sum, 1, layer, at)};
 
     ETX_UNROLL
-    for (int j = 0; j < TILES; j++)
-        ETX_UNROLL
-    for (int s = 0; s < 2; s++) {
-        const int32_t c = j * TILE_COLUMNS + at.column + s;
-        const bool is_column = c < layer.n_out;
-        float gain = is_column ? 1.0f : 0.0f;
-        float shift = 0.0f;
+    for (int j = 0; j < TILES; j++) {
+        const float2 gain = read_columns(columns.gain, j, at);
+        const float2 shift = read_columns(columns.shift, j, at);
 
-        if (is_column && layer.gain != NULL)
-            gain = layer.gain[c];
-        if (is_column && layer.shift != NULL)
-            shift = layer.shift[c];
         ETX_UNROLL
         for (int half = 0; half < 2; half++) {
-            float *const value = &sum[j][2 * half + s];
+            float *const pair = sum[j] + 2 * half;
+            const float2 of = row[half];
 
-            *value = (*value - row[half].x) * row[half].y * gain + shift;
+            pair[0] = (pair[0] - of.x) * of.y * gain.x + shift.x;
+            pair[1] = (pair[1] - of.x) * of.y * gain.y + shift.y;
         }
     }
 }
@@ -395,12 +401,13 @@ __device__ static void activate(
  * in a loop so that the code of each is generated once. */
 template <int TILES>
 __device__ static void finish(float (&sum)[TILES][4],
-    const struct fused_layer &layer, const struct tile_position &at)
+    const struct fused_layer &layer, const struct fused_columns &columns,
+    const struct tile_position &at)
 {
     ETX_KEEP_LOOP
     for (int32_t turn = 0; turn < 2; turn++)
         if (turn == (layer.norm_last != 0))
-            normalise(sum, layer, at);
+            normalise(sum, layer, columns, at);
         else
             activate(sum, layer);
 }
@@ -448,8 +455,8 @@ __device__ static void write(const struct fused &net,
 
 /* 16 rows through all layers. x [16, pitch] is the warp's. */
 template <int TILES>
-__device__ static void run_tile(
-    const struct fused &net, uint16_t *x, const uint32_t *weight, int64_t first)
+__device__ static void run_tile(const struct fused &net, uint16_t *x,
+    const uint32_t *weight, const struct fused_columns *columns, int64_t first)
 {
     const int64_t last_row = net.n_rows - 1;
     const int64_t row = first + etx_lane() / 4;
@@ -469,7 +476,7 @@ __device__ static void run_tile(
         uint32_t a[TILES / 2][4];
 
         round_sums<TILES>(a, sum);
-        start(sum, layer, at);
+        start(sum, columns[l], at);
         if (l == 0) {
             for (int32_t p = 0; p < net.n_added; p++)
                 add_rows(sum, net.added[p], at, layer.n_out);
@@ -479,7 +486,7 @@ __device__ static void run_tile(
         } else {
             multiply_sums<TILES>(sum, a, packed, layer);
         }
-        finish(sum, layer, at);
+        finish(sum, layer, columns[l], at);
     }
     write(net, sum, at, first);
     /* The next rows overwrite x. */
@@ -500,23 +507,46 @@ __device__ static void copy_words(
         out[w] = words[w];
 }
 
+/* values[c], or what stands for them; 0 in a column that pads the layer. */
+__device__ static float column_value(
+    const float *values, int32_t c, int32_t n_out, float otherwise)
+{
+    if (c >= n_out)
+        return 0.0f;
+    return values != NULL ? values[c] : otherwise;
+}
+
+__device__ static void copy_columns(
+    struct fused_columns *out, const struct fused_layer &layer)
+{
+    for (int32_t c = (int32_t)threadIdx.x; c < MAX_WIDTH; c += ETX_CUDA_BLOCK) {
+        out->bias[c] = column_value(layer.bias, c, layer.n_out, 0.0f);
+        out->gain[c] = column_value(layer.gain, c, layer.n_out, 1.0f);
+        out->shift[c] = column_value(layer.shift, c, layer.n_out, 0.0f);
+    }
+}
+
 /* TILES: of the columns of the widest layer. */
 template <int TILES>
 __global__ static void __launch_bounds__(ETX_CUDA_BLOCK, blocks_of(TILES))
     mlp_fused_kernel(const __grid_constant__ struct fused net)
 {
     uint32_t *const weight = reinterpret_cast<uint32_t *>(etx_shared_memory());
+    struct fused_columns *const columns =
+        reinterpret_cast<struct fused_columns *>(weight + net.n_words);
     const int32_t warp = (int32_t)threadIdx.x / ETX_CUDA_WARP;
-    uint16_t *const x = reinterpret_cast<uint16_t *>(weight + net.n_words) +
+    uint16_t *const x = reinterpret_cast<uint16_t *>(columns + net.n_layers) +
                         warp * TILE_ROWS * net.pitch;
 
-    for (int32_t l = 0; l < net.n_layers; l++)
+    for (int32_t l = 0; l < net.n_layers; l++) {
         copy_words(weight + net.layer[l].first_word, net.layer[l].packed,
             words_of(net.layer[l]));
+        copy_columns(columns + l, net.layer[l]);
+    }
     __syncthreads();
     for (int64_t tile = (int64_t)blockIdx.x * WARPS + warp;
          tile * TILE_ROWS < net.n_rows; tile += (int64_t)gridDim.x * WARPS)
-        run_tile<TILES>(net, x, weight, tile * TILE_ROWS);
+        run_tile<TILES>(net, x, weight, columns, tile * TILE_ROWS);
 }
 
 /* ---------------------------------------------------------------- host -- */
@@ -594,6 +624,7 @@ static void describe(struct fused *net, const struct etx_mlp_args *args)
 static size_t shared_bytes(const struct fused *net)
 {
     return (size_t)net->n_words * sizeof(uint32_t) +
+           (size_t)net->n_layers * sizeof(struct fused_columns) +
            (size_t)WARPS * TILE_ROWS * (size_t)net->pitch * sizeof(uint16_t);
 }
 

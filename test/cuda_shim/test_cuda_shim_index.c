@@ -72,7 +72,7 @@ static void reclaim(struct written written)
     shim_reclaim(written.score);
 }
 
-/* The written edges are those of graph with a score above cut, in order. */
+/* Written are the edges of graph with a score above cut, in order. */
 static void assert_written(
     struct written written, int64_t n, const etx_graph *graph, float cut)
 {

@@ -159,7 +159,7 @@ class Perceptron:
                 layer["first"], self.pack_weights(layer), 1e-5, layer["norm"],
                 layer["norm_last"], layer["activation"])
         return text.ljust(kernel("mlp_fused", "mlp_fused_kernelILi4E").parameter_bytes,
-                          b"\0"), self.n_words * 4 + 8 * TILE * pitch * 2
+                          b"\0"), (self.n_words + len(self.layers) * 3 * 128) * 4 + 8 * TILE * pitch * 2
 
     def run(self):
         """The result [n_rows, width], and instructions of a warp a tile."""
@@ -520,8 +520,8 @@ class Reductions(unittest.TestCase):
         x = random.standard_normal((n_values, width)).astype("f2" if is_half else "f4")
         out = memory.empty(n * width, "f4")
         at = memory.put(x)
-        args = struct.pack("<qiii4xQQQQQQQQ", n, width, kind, 0, memory.put(offset),
-                           memory.put(order), 0, 0, 0 if is_half else at, out,
+        args = struct.pack("<qiii4xQQQQQQQQQ", n, width, kind, 0, memory.put(offset),
+                           memory.put(order), 0, 0, 0, 0 if is_half else at, out,
                            at if is_half else 0, 0)
         if name == "sum_vectors_kernel":  # two lists of segments, of which one is used
             args += bytes(len(args)) + struct.pack("<i4x", 1)
