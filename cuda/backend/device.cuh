@@ -132,6 +132,15 @@ struct etx_cuda_scratch {
     {
         return etx_arena_alloc(out, arena, count, sizeof(T), what);
     }
+    /* Several arrays. */
+    template <typename... T>
+    etx_status alloc_all(int64_t count, const char *what, T **...out)
+    {
+        etx_status status = ETX_OK;
+
+        (void)(((status = alloc(out, count, what)) == ETX_OK) && ...);
+        return status;
+    }
 
   private:
     struct etx_arena *arena;

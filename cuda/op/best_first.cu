@@ -401,13 +401,11 @@ static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
         ETX_TRY(scratch->alloc(array, n, "edges by score"));
     ETX_TRY(scratch->alloc(&arrays->left, 2 * n, "edges that are left"));
     ETX_TRY(scratch->alloc(&arrays->count, 3, "edges that are left"));
-    ETX_TRY(scratch->alloc(&arrays->best_out, n_nodes, "best edges"));
-    ETX_TRY(scratch->alloc(&arrays->best_in, n_nodes, "best edges"));
-    ETX_TRY(scratch->alloc(&arrays->claim, n_nodes, "first edges"));
-    ETX_TRY(scratch->alloc(&arrays->key, n, "edge keys"));
-    ETX_TRY(scratch->alloc(&arrays->sorted, n, "edge keys"));
-    ETX_TRY(scratch->alloc(&arrays->flag, n, "edges that are left"));
-    return scratch->alloc(&arrays->state, n, "edges that are left");
+    ETX_TRY(scratch->alloc_all(n_nodes, "best edges", &arrays->best_out,
+        &arrays->best_in, &arrays->claim));
+    ETX_TRY(scratch->alloc_all(n, "edge keys", &arrays->key, &arrays->sorted));
+    return scratch->alloc_all(
+        n, "edges that are left", &arrays->flag, &arrays->state);
 }
 
 static etx_status score_round(struct etx_stream *stream,

@@ -50,10 +50,8 @@ etx_status etx_cuda_double_edges(
     int32_t *edge = NULL;
     int32_t *order = NULL;
 
-    ETX_TRY(scratch.alloc(&key, n, "edges of both directions"));
-    ETX_TRY(scratch.alloc(&sorted, n, "edges of both directions"));
-    ETX_TRY(scratch.alloc(&edge, n, "edges of both directions"));
-    ETX_TRY(scratch.alloc(&order, n, "edges of both directions"));
+    ETX_TRY(scratch.alloc_all(
+        n, "edges of both directions", &key, &sorted, &edge, &order));
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, bits, *args));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, order, edge, n, 2 * bits));
     return etx_launch(stream, n, scatter_kernel, (const uint64_t *)sorted,

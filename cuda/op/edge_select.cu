@@ -41,9 +41,7 @@ static etx_status keep_best(struct etx_stream *stream,
     uint64_t *sorted = NULL;
     int32_t *best = NULL;
 
-    ETX_TRY(scratch.alloc(&key, n, "scores of edges"));
-    ETX_TRY(scratch.alloc(&sorted, n, "scores of edges"));
-    ETX_TRY(scratch.alloc(&best, n, "best edges"));
+    ETX_TRY(scratch.alloc_all(n, "scores of edges", &key, &sorted, &best));
     ETX_TRY(etx_launch(stream, n, score_keys_kernel, key, args->score,
         (const int32_t *)args->selected, n));
     ETX_TRY(
@@ -143,8 +141,8 @@ etx_status etx_cuda_mutual_best(
     unsigned long long *best_in = NULL;
     uint8_t *flag = NULL;
 
-    ETX_TRY(scratch.alloc(&best_out, args->n_nodes, "best edges out of nodes"));
-    ETX_TRY(scratch.alloc(&best_in, args->n_nodes, "best edges into nodes"));
+    ETX_TRY(scratch.alloc_all(
+        args->n_nodes, "best edges of nodes", &best_out, &best_in));
     ETX_TRY(scratch.alloc(&flag, args->n_edges, "best edges"));
     ETX_CUDA(cudaMemsetAsync(best_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(best_in, 0, bytes, queue));

@@ -39,9 +39,7 @@ etx_status etx_cuda_graph_index(
     uint64_t *sorted = NULL;
     int32_t *edge = NULL;
 
-    ETX_TRY(scratch.alloc(&key, n, "edges by source"));
-    ETX_TRY(scratch.alloc(&sorted, n, "edges by source"));
-    ETX_TRY(scratch.alloc(&edge, n, "edges by source"));
+    ETX_TRY(scratch.alloc_all(n, "edges by source", &key, &sorted, &edge));
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, args->src, n));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, args->out_edge, edge, n,
         etx_bits_of(args->n_nodes)));

@@ -82,10 +82,7 @@ static etx_status add_gradient(
         return etx_fail(ETX_ERR_LIMIT,
             "hinge_loss: %lld pairs are more than %d on a device",
             (long long)args->n_pairs, INT32_MAX / 2);
-    ETX_TRY(scratch.alloc(&key, n, "ends of pairs"));
-    ETX_TRY(scratch.alloc(&sorted, n, "ends of pairs"));
-    ETX_TRY(scratch.alloc(&end, n, "ends of pairs"));
-    ETX_TRY(scratch.alloc(&order, n, "ends of pairs"));
+    ETX_TRY(scratch.alloc_all(n, "ends of pairs", &key, &sorted, &end, &order));
     ETX_TRY(etx_launch(stream, n, ends_kernel, key, end, *args));
     ETX_TRY(etx_cuda_sort_pairs(
         stream, sorted, key, order, end, n, etx_bits_of(args->n_points)));

@@ -68,8 +68,7 @@ static etx_status make_offsets(struct etx_stream *stream, int64_t *in_offset,
     int64_t *n_in = NULL;
     int64_t *n_out = NULL;
 
-    ETX_TRY(scratch.alloc(&n_in, n, "edges into doublets"));
-    ETX_TRY(scratch.alloc(&n_out, n, "edges out of doublets"));
+    ETX_TRY(scratch.alloc_all(n, "edges of doublets", &n_in, &n_out));
     ETX_TRY(etx_launch(stream, n, count_kernel, n_in, n_out, *args));
     ETX_TRY(etx_cuda_sums_before(stream, in_offset, n_in, n));
     ETX_TRY(etx_cuda_sums_before(stream, out_offset, n_out, n));

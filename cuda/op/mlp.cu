@@ -528,8 +528,8 @@ static etx_status run_blocks(
     struct block<T> block = {
     };
 
-    ETX_TRY(scratch.alloc(&block.x, n_block * width, "input of an mlp layer"));
-    ETX_TRY(scratch.alloc(&block.y, n_block * width, "output of an mlp layer"));
+    ETX_TRY(scratch.alloc_all(
+        n_block * width, "rows of an mlp layer", &block.x, &block.y));
     for (int32_t l = 0; l < args->n_layers; l++)
         ETX_TRY(weights_of(&block.weight[l], stream, &args->layer[l]));
     for (int64_t first = 0; first < args->n_rows; first += n_block) {

@@ -178,8 +178,8 @@ etx_status etx_cuda_module_map(
     int64_t n = 0;
 
     ETX_TRY(sort_hits(&search, &scratch, stream, args));
-    ETX_TRY(scratch.alloc(&count, args->n_hits + 1, "edges of hits"));
-    ETX_TRY(scratch.alloc(&first, args->n_hits + 1, "edges of hits"));
+    ETX_TRY(
+        scratch.alloc_all(args->n_hits + 1, "edges of hits", &count, &first));
     ETX_TRY(etx_launch(
         stream, args->n_hits + 1, count_kernel, count, search, args->n_hits));
     ETX_TRY(etx_cuda_sums_before(stream, first, count, args->n_hits + 1));

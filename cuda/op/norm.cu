@@ -79,8 +79,8 @@ static etx_status norm_columns(
     double *mean = NULL;
     double *inverse = NULL;
 
-    ETX_TRY(scratch.alloc(&mean, args->width, "means of columns"));
-    ETX_TRY(scratch.alloc(&inverse, args->width, "deviations of columns"));
+    ETX_TRY(scratch.alloc_all(
+        args->width, "statistics of columns", &mean, &inverse));
     ETX_TRY(column_statistics(stream, mean, inverse, args));
     return etx_launch(stream, args->n_rows * args->width, norm_columns_kernel,
         *args, (const double *)mean, (const double *)inverse);
@@ -233,8 +233,7 @@ static etx_status columns_backward(struct etx_stream *stream,
     double *g = NULL;
     double *gx = NULL;
 
-    ETX_TRY(scratch.alloc(&g, forward->width, "sums of gradients"));
-    ETX_TRY(scratch.alloc(&gx, forward->width, "sums of gradients"));
+    ETX_TRY(scratch.alloc_all(forward->width, "sums of gradients", &g, &gx));
     ETX_TRY(etx_column_sums(stream, g, forward->n_rows, forward->width, plain));
     ETX_TRY(
         etx_column_sums(stream, gx, forward->n_rows, forward->width, along));
@@ -253,8 +252,7 @@ static etx_status affine_backward(
     double *mean = NULL;
     double *inverse = NULL;
 
-    ETX_TRY(scratch.alloc(&mean, n, "means of a norm"));
-    ETX_TRY(scratch.alloc(&inverse, n, "deviations of a norm"));
+    ETX_TRY(scratch.alloc_all(n, "statistics of a norm", &mean, &inverse));
     const struct gain_term along = {forward->x, args->d_y, forward->gain, mean,
         inverse, forward->width, by_column};
 

@@ -146,9 +146,7 @@ static etx_status sort_points(struct etx_stream *stream, int32_t *order,
     int32_t *row = NULL;
 
     ETX_TRY(scratch.alloc(&range, 1, "range of points"));
-    ETX_TRY(scratch.alloc(&code, n_points, "Morton codes"));
-    ETX_TRY(scratch.alloc(&sorted, n_points, "Morton codes"));
-    ETX_TRY(scratch.alloc(&row, n_points, "rows of points"));
+    ETX_TRY(scratch.alloc_all(n_points, "Morton codes", &code, &sorted, &row));
     ETX_CUDA(cudaMemsetAsync(range->low, 0xFF, sizeof range->low, queue));
     ETX_CUDA(cudaMemsetAsync(range->high, 0, sizeof range->high, queue));
     ETX_TRY(

@@ -11,28 +11,28 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-/* run(scratch, bytes) with scratch of the size that it returns. */
+/* run(memory, bytes, queue) of n items in scratch of the size that it returns.
+ */
 template <typename Run>
-static etx_status with_scratch(struct etx_stream *stream, Run run)
+static etx_status with_scratch(struct etx_stream *stream, int64_t n, Run run)
 {
     struct etx_cuda_scratch scratch(stream);
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
     size_t bytes = 0;
     char *memory = NULL;
 
-    ETX_CUDA(run(NULL, bytes));
+    if (n == 0)
+        return ETX_OK;
+    ETX_CUDA(run(memory, bytes, queue));
     ETX_TRY(scratch.alloc(&memory, (int64_t)bytes, "scratch of a sort"));
-    ETX_CUDA(run(memory, bytes));
+    ETX_CUDA(run(memory, bytes, queue));
     return ETX_OK;
 }
 
 etx_status etx_cuda_sort(struct etx_stream *stream, uint64_t *out,
     const uint64_t *in, int64_t n, int32_t n_bits)
 {
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
-
-    if (n == 0)
-        return ETX_OK;
-    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+    return with_scratch(stream, n, [=](auto memory, auto &bytes, auto queue) {
         return cub::DeviceRadixSort::SortKeys(
             memory, bytes, in, out, n, 0, n_bits, queue);
     });
@@ -42,11 +42,7 @@ etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
     const uint64_t *key, int32_t *value_out, const int32_t *value, int64_t n,
     int32_t n_bits)
 {
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
-
-    if (n == 0)
-        return ETX_OK;
-    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+    return with_scratch(stream, n, [=](auto memory, auto &bytes, auto queue) {
         return cub::DeviceRadixSort::SortPairs(
             memory, bytes, key, key_out, value, value_out, n, 0, n_bits, queue);
     });
@@ -55,11 +51,7 @@ etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
 etx_status etx_cuda_sums_before(
     struct etx_stream *stream, int64_t *out, const int64_t *in, int64_t n)
 {
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
-
-    if (n == 0)
-        return ETX_OK;
-    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+    return with_scratch(stream, n, [=](auto memory, auto &bytes, auto queue) {
         return cub::DeviceScan::ExclusiveSum(memory, bytes, in, out, n, queue);
     });
 }
@@ -67,10 +59,9 @@ etx_status etx_cuda_sums_before(
 etx_status etx_cuda_pick(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n)
 {
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
     const thrust::counting_iterator<int32_t> all(0);
 
-    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+    return with_scratch(stream, n, [=](auto memory, auto &bytes, auto queue) {
         return cub::DeviceSelect::Flagged(
             memory, bytes, all, flag, out, n_out, n, queue);
     });
@@ -94,11 +85,10 @@ etx_status etx_cuda_pick_above(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const float *score, float cut, const int32_t *src,
     const int32_t *dst, int64_t n)
 {
-    cudaStream_t queue = etx_cuda_of(stream)->stream;
     const thrust::counting_iterator<int32_t> all(0);
     const struct is_above above = {score, cut, src, dst};
 
-    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+    return with_scratch(stream, n, [=](auto memory, auto &bytes, auto queue) {
         return cub::DeviceSelect::If(
             memory, bytes, all, out, n_out, n, above, queue);
     });

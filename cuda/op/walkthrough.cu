@@ -141,10 +141,8 @@ static etx_status list_branching(struct etx_stream *stream, int32_t *node,
     const size_t bytes = (size_t)n_nodes * sizeof(int32_t);
     uint8_t *flag = NULL;
 
-    ETX_TRY(scratch->alloc(&walk->has_in, n_nodes, "edges in"));
-    ETX_TRY(scratch->alloc(&walk->has_out, n_nodes, "edges out"));
-    ETX_TRY(scratch->alloc(&walk->branching, n_nodes, "branching components"));
-    ETX_TRY(scratch->alloc(&flag, n_nodes, "hits walked"));
+    ETX_TRY(scratch->alloc_all(n_nodes, "hits walked", &walk->has_in,
+        &walk->has_out, &walk->branching, &flag));
     ETX_CUDA(cudaMemsetAsync(walk->has_in, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->has_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->branching, 0, (size_t)n_nodes, queue));
@@ -165,9 +163,8 @@ static etx_status sort_outward(struct etx_stream *stream, struct walk *walk,
     ETX_TRY(scratch->alloc(&walk->node, n, "outward order"));
     ETX_TRY(scratch->alloc(&walk->local, walk->args.n_nodes, "hits walked"));
     ETX_TRY(scratch->alloc(&walk->dag.first, n, "components"));
-    ETX_TRY(scratch->alloc(&key, n, "distances of hits"));
-    ETX_TRY(scratch->alloc(&sorted, n, "distances of hits"));
-    ETX_TRY(scratch->alloc(&is_first, n, "components"));
+    ETX_TRY(
+        scratch->alloc_all(n, "distances of hits", &key, &sorted, &is_first));
     ETX_TRY(etx_launch(stream, n, node_keys_kernel, key, *walk, node, n));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, walk->node, node, n,
         32 + etx_bits_of(walk->args.n_nodes)));
@@ -191,9 +188,8 @@ static etx_status alloc_dag(
         &dag->out_offset, (int64_t)dag->n_nodes + 1, "edges out"));
     ETX_TRY(
         scratch->alloc(&dag->in_offset, (int64_t)dag->n_nodes + 1, "edges in"));
-    ETX_TRY(scratch->alloc(&dag->head, n, "edge heads"));
-    ETX_TRY(scratch->alloc(&dag->tail, n, "edge tails"));
-    return scratch->alloc(&dag->score, n, "edge scores");
+    return scratch->alloc_all(
+        n, "edges of paths", &dag->head, &dag->tail, &dag->score);
 }
 
 static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
@@ -206,16 +202,14 @@ static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
     uint8_t *flag = NULL;
     int64_t n = 0;
 
-    ETX_TRY(scratch->alloc(&edge, walk->args.n_edges, "edges walked"));
-    ETX_TRY(scratch->alloc(&flag, walk->args.n_edges, "edges walked"));
+    ETX_TRY(
+        scratch->alloc_all(walk->args.n_edges, "edges walked", &edge, &flag));
     ETX_TRY(
         etx_launch(stream, walk->args.n_edges, edge_flags_kernel, flag, *walk));
     ETX_TRY(etx_cuda_compact(stream, edge, &n, flag, walk->args.n_edges));
     ETX_TRY(alloc_dag(dag, n, scratch));
-    ETX_TRY(scratch->alloc(&by_tail, n, "edges by tail"));
-    ETX_TRY(scratch->alloc(&out_key, n, "edges by tail"));
-    ETX_TRY(scratch->alloc(&in_key, n, "edges by head"));
-    ETX_TRY(scratch->alloc(&sorted, n, "sorted edges"));
+    ETX_TRY(scratch->alloc_all(
+        n, "edges by end", &by_tail, &out_key, &in_key, &sorted));
     ETX_TRY(etx_launch(stream, n, edge_keys_kernel, out_key, in_key, *walk,
         (const int32_t *)edge, n));
     ETX_TRY(
