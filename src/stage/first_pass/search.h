@@ -42,7 +42,7 @@ static inline void etx_candidate_begin(struct etx_candidate *candidate,
     candidate->hit[2] = c;
 }
 
-#define ETX_CACHED_STEPS 64 /* at a time, by the hits that they depend on */
+#define ETX_CACHED_STEPS 256 /* at a time, by the hits that they depend on */
 
 /* The hit that follows three others. */
 struct etx_next_hit {
