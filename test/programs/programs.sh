@@ -368,8 +368,11 @@ wrong='x.safetensors.checkpoint: No such file' early --resume \
 wrong='neither' early --config "$out/gnn.json" --validation "$out/no" \
     --out "$out/x.safetensors"
 
-exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
-grep -q '"stage": "event"' "$out/b.json" || fail 'bench json'
+exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --together 3 --threads 2 \
+    --json "$out/b.json"
+for stage in event together; do
+    grep -q "\"stage\": \"$stage\"" "$out/b.json" || fail "bench json: $stage"
+done
 exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --stage gnnn
 zcat $event-hits.csv.gz | head -1 >"$out/empty-hits.csv"
 exits 1 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/empty"
