@@ -59,6 +59,10 @@ static const struct hits_row hits_rows[] = {
         GOOD(1)},
     {"CR alone", "hit_id,x,y,z,volume_id,layer_id,module_id\r1,2,3,4,5,6,7\r",
         BAD("there is no column module_id")},
+    {"UTF-8 at the end of the file",
+        "hit_id,x,y,z,volume_id,layer_id,module_id,unit\n"
+        "1,2,3,4,5,6,7,\xc2\xb5",
+        GOOD(1)},
     {"byte order mark", "\xef\xbb\xbf" HEAD "1,2,3,4,5,6,7\n", GOOD(1)},
     {"NUL byte", HEAD "1,2,3,4,5,6,7\n2,\0,3,4,5,6,7\n", ETX_ERR_FORMAT,
         "hits.csv:3:2: found byte 0x00", 0, 71},
