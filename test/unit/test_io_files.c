@@ -69,12 +69,24 @@ IO_TEST(test_io_files_permission)
     }
 }
 
+/* The lowest file descriptor that is free. */
+static int free_descriptor(void)
+{
+    const int descriptor = open("/dev/null", O_RDONLY);
+
+    ck_assert_int_ge(descriptor, 0);
+    ck_assert_int_eq(close(descriptor), 0);
+    return descriptor;
+}
+
 IO_TEST(test_io_files_limit)
 {
     struct etx_bytes bytes = {NULL, 0};
     const char *path = io_write_text("f", "0123456789");
+    const int descriptor = free_descriptor();
 
     ck_assert_ok(etx_file_read(&bytes, path, 10));
+    ck_assert_int_eq(free_descriptor(), descriptor);
     ck_assert_uint_eq(bytes.size, 10);
     ck_assert_str_eq(bytes.data, "0123456789");
     etx_bytes_release(&bytes);
