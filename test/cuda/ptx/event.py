@@ -26,7 +26,7 @@ def products(widths):
 
 class Event:
     def __init__(self, bandwidth):
-        self.bandwidth, self.known = bandwidth, instructions()
+        self.hits, self.bandwidth, self.known = HITS, bandwidth, instructions()
 
     def count(self, name, work):
         return next(n for (k, w), n in self.known.items() if k == name and w.startswith(work))
@@ -45,15 +45,15 @@ class Event:
         return self.time(done=n * products(widths), rate=rate) + self.time(issued=n * row)
 
     def embedding(self, widths, rate):
-        return self.wide(HITS, widths, rate)
+        return self.wide(self.hits, widths, rate)
 
     def graph(self, edges, visits):
         """visits: leaves that a leaf walks; in the row of append_kernel 8.56."""
-        walk = self.count("append_kernel", "leaf") / 8.56 * visits * HITS / 32
-        degree = edges / HITS
-        order = self.count("order_kernel", "point") * -(-degree // 32) * degree / 17 * HITS
+        walk = self.count("append_kernel", "leaf") / 8.56 * visits * self.hits / 32
+        degree = edges / self.hits
+        order = self.count("order_kernel", "point") * -(-degree // 32) * degree / 17 * self.hits
         return (self.time(issued=walk) + self.time(issued=order, moved=12 * edges)
-                + 2 * self.sort(HITS, 64))
+                + 2 * self.sort(self.hits, 64))
 
     def features(self, edges):
         each = self.count("edge_features_kernel", "32 edges") / 32
@@ -76,21 +76,26 @@ class Event:
         work = {32: "tile of 16 rows, 96-32", 64: "tile of 16 rows, 192-64"}
         if width in work:
             update = self.fused(edges, work[width], 4 * width + 8)
-            nodes = 2 * self.fused(HITS, work[width], 12 * width)
+            nodes = 2 * self.fused(self.hits, work[width], 12 * width)
         else:  # of four times as many products a row and twice as many values
             issued = 3 * self.count("mlp_fused_kernel", work[64])
             done = products((3 * width, width, width))
             update, nodes = (
                 self.time(rows / 16 * issued, rows * 4 * width, rows * done)
-                for rows in (edges, 2 * HITS))
+                for rows in (edges, 2 * self.hits))
         reduce = self.count("sum_vectors_kernel", "warp") * width / 32
-        sums = 2 * self.time(edges / 32 * reduce, 2 * edges * width + 4 * HITS * width)
+        sums = 2 * self.time(edges / 32 * reduce, 2 * edges * width + 4 * self.hits * width)
         return self.features(edges) + update + n * (update + nodes + sums)
 
     def labels(self, edges):
         return 2 * self.sort(edges, 64) + self.time(moved=edges * 60)
 
     def stages(self, name):
+        if name == "default, first pass before":
+            self.hits = 40300
+            return [self.embedding((5, 128, 128, 128, 8), FLOAT32), self.graph(1.98e6, 188),
+                    self.filter(1.98e6, 0.323e6), self.network(0.323e6, 32, 6),
+                    self.labels(0.323e6)]
         if name == "default":
             return [self.embedding((5, 128, 128, 128, 8), FLOAT32), self.graph(8.15e6, 188),
                     self.filter(8.15e6, 0.8e6), self.network(0.8e6, 32, 6),
@@ -103,13 +108,14 @@ class Event:
         network = self.network(1e6, 128, 8)
         if rate == TF32:  # no fused perceptrons
             network = 8 * (self.wide(1.2e6, (384, 128, 128), rate)
-                           + 2 * self.time(moved=4e6 * 128 + 4 * HITS * 128))
+                           + 2 * self.time(moved=4e6 * 128 + 4 * self.hits * 128))
         return [self.embedding((12, 512, 512, 512, 512, 8), embed), self.graph(5.4e6, 188),
                 self.wide(5.4e6, (24, 512, 512, 512, 1), rate)
                 + self.select(5.4e6, 1e6), network, self.labels(1e6)]
 
 
-GOALS = {"default": "3", "accurate": "", "reference, float16": "10", "reference, TF32": "25"}
+GOALS = {"default": "3", "default, first pass before": "3", "accurate": "",
+         "reference, float16": "10", "reference, TF32": "25"}
 
 
 def table():
