@@ -287,14 +287,18 @@ check-schedule: deps
 # the frames do not fit the stack of 64 KiB that a host may have.
 COVERAGE := --coverage -fprofile-update=atomic
 COVERAGE_FLAGS := OPTIMISE='-O0 -g' FLAGS_simd='$(FLAGS_simd) -O1'
-COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(patsubst %,device:%,\
-    cuda cuda_half cuda_labels cuda_parts cuda_train cuda_shim_inputs))
+COVERAGE_INPUTS := device:cuda_shim_inputs device:cuda_shim_index
+COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(COVERAGE_INPUTS) \
+    $(patsubst %,device:%,cuda cuda_half cuda_labels cuda_parts cuda_train))
 COVERAGE_SAMPLE := quick
+COVERAGE_OF_SAMPLE := quick $(if $(SHIM_CXX),$(COVERAGE_INPUTS))
 coverage: deps
 	$(call instrument,coverage,$(COVERAGE),exatrkx-tests $(if $(ITEMS),,\
-	    faults-tests $(if $(SHIM_CXX),cuda-shim-tests)),$(COVERAGE_FLAGS))
+	    faults-tests) $(if $(SHIM_CXX),cuda-shim-tests),$(COVERAGE_FLAGS))
 	@CK_TIMEOUT_MULTIPLIER=20 ETX_RANDOM_CASES=100 test/check.sh \
-	    build/coverage build/coverage/lib $(or $(ITEMS),$(COVERAGE_ITEMS))
+	    build/coverage build/coverage/lib $(or $(if $(filter \
+	    $(COVERAGE_SAMPLE),$(ITEMS)),$(COVERAGE_OF_SAMPLE),$(ITEMS)),\
+	    $(COVERAGE_ITEMS))
 	@test/coverage.sh build/coverage $(if $(ITEMS),$(filter \
 	    $(COVERAGE_SAMPLE),$(ITEMS)),all)
 fuzz check-fuzz:
