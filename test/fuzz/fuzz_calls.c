@@ -303,7 +303,7 @@ CALL(to_triplets)
     etx_graph *made = NULL;
     const etx_status status =
         etx_graph_to_triplets(maybe(run, &made), graph_of(run), context_of(run),
-            byte(run) % 4 == 3 ? fuzz_count(&run->input) : 100000);
+            byte(run) % 4 == 3 ? fuzz_count(&run->input) : 2000);
 
     keep_graph(run, made);
     return status;

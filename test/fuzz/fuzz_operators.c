@@ -51,6 +51,14 @@ static void require_same_graph(const etx_graph *a, const etx_graph *b)
         "another graph");
 }
 
+/* Mostly small, so that many sizes are tried, at most max. */
+static int64_t draw_size(struct fuzz_input *input, int64_t max)
+{
+    const int64_t most = max >> fuzz_byte(input) % 8;
+
+    return fuzz_word(input) % (most + 1);
+}
+
 /* Values of a few kinds: even ones, equal ones, any. */
 static void fill(struct fuzz_input *input, float *value, int64_t n)
 {
@@ -72,7 +80,7 @@ static void fill(struct fuzz_input *input, float *value, int64_t n)
 static void compare_searches(struct fuzz_input *input)
 {
     static float point[MAX_POINTS * MAX_DIM];
-    const int64_t n = fuzz_word(input) % (MAX_POINTS + 1);
+    const int64_t n = draw_size(input, MAX_POINTS);
     const int64_t n_dim = 1 + fuzz_byte(input) % MAX_DIM;
     const int32_t nearest = (int32_t)(fuzz_byte(input) % 2);
     etx_graph_options options;
@@ -107,7 +115,7 @@ static etx_graph *make_graph(struct fuzz_input *input, int64_t n_nodes)
 {
     static int32_t src[MAX_EDGES], dst[MAX_EDGES];
     static float score[MAX_EDGES];
-    const int64_t n = n_nodes == 0 ? 0 : fuzz_word(input) % (MAX_EDGES + 1);
+    const int64_t n = n_nodes == 0 ? 0 : draw_size(input, MAX_EDGES);
     const uint32_t few = fuzz_byte(input) % 2;
     struct etx_random random;
     etx_graph *graph = NULL;
@@ -196,15 +204,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
     const uint32_t what = fuzz_byte(&input) % 4;
-    etx_event *event = NULL;
-    etx_graph *graph = NULL;
 
     if (what == 0) {
         compare_searches(&input);
         return 0;
     }
-    event = fuzz_event(fuzz_byte(&input) % 30, fuzz_byte(&input));
-    graph = make_graph(&input, etx_event_n_hits(event));
+    const int64_t n_particles = draw_size(&input, MAX_POINTS / 10);
+    etx_event *event = fuzz_event(n_particles, fuzz_byte(&input));
+    etx_graph *graph = make_graph(&input, etx_event_n_hits(event));
     if (what == 1)
         compare_labels(&input, graph, event);
     else if (what == 2)

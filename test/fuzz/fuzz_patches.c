@@ -25,7 +25,8 @@ static const char config[] =
     "{\"stage\":\"embedding\",\"seed\":3,\"model\":{\"arch\":\"mlp\","
     "\"options\":{\"hidden\":[2],\"n_out\":2},\"node_features\":[{\"name\":"
     "\"r\",\"scale\":1000}],\"graph\":{\"radius\":0.4}},\"schedule\":{"
-    "\"steps\":20,\"warmup_steps\":1},\"stability\":{\"spike_factor\":2,"
+    "\"steps\":20,\"warmup_steps\":1},\"sampling\":{\"queries\":10,"
+    "\"random_pairs\":20},\"stability\":{\"spike_factor\":2,"
     "\"snapshot_every\":1},\"validation\":{\"keep_best\":true,\"patience\":3}}";
 
 static struct file {
