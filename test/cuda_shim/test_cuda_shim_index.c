@@ -7,49 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "shim.h"
-#include "support.h"
+#include "device_edges.h"
 
-#define N_NODES   700
-#define N_EDGES   5000
 #define ON_DEVICE 2 /* keep_graphs: there alone */
-
-static etx_context *open_device(int32_t index, int32_t keep_graphs)
-{
-    etx_context_options options;
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.device_index = index;
-    options.keep_graphs = keep_graphs;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
-
-/* Edges of a caller, in any order, some of them twice. */
-struct edges {
-    int32_t src[N_EDGES];
-    int32_t dst[N_EDGES];
-    int64_t index[2 * N_EDGES];
-    float score[N_EDGES];
-};
-
-static struct edges *make_edges(void)
-{
-    struct edges *edges = etx_test_alloc(1, sizeof *edges);
-    uint32_t random = 1;
-
-    for (int32_t e = 0; e < N_EDGES; e++) {
-        random = random * 1664525u + 1013904223u;
-        edges->src[e] = (int32_t)(random >> 8) % N_NODES;
-        edges->dst[e] = (int32_t)(random >> 20) % 64;
-        edges->index[e] = edges->src[e];
-        edges->index[N_EDGES + e] = edges->dst[e];
-        edges->score[e] = (float)(e % 100) / 100.0f;
-    }
-    return edges;
-}
 
 /* What the caller gets: memory that its stream sets to zero late. */
 struct written {
@@ -100,7 +60,7 @@ ETX_TEST(test_cuda_shim_index_round, .rows = 2)
     const int32_t is_scored = _i;
     scoped struct edges *edges = make_edges();
     const float *const scores = is_scored ? edges->score : NULL;
-    etx_context *context = open_device(0, ON_DEVICE);
+    etx_context *context = shim_context(0, ON_DEVICE);
     etx_graph *expected = NULL;
     etx_graph *graph = NULL;
     void *index = shim_lend(0, edges->index, sizeof edges->index);
@@ -140,7 +100,7 @@ ETX_TEST(test_cuda_shim_index_round, .rows = 2)
 ETX_TEST(test_cuda_shim_index_other_graphs, .rows = 2)
 {
     scoped struct edges *edges = make_edges();
-    etx_context *context = open_device(0, _i);
+    etx_context *context = shim_context(0, _i);
     const struct written written = lend_space(N_EDGES);
     void *index = shim_lend(0, edges->index, sizeof edges->index);
     etx_graph *graph = NULL;
@@ -200,7 +160,7 @@ static void run_stages(etx_tracks **out, etx_context *context,
  * what a hit has, for each of four calls, and back its group. */
 ETX_TEST(test_cuda_shim_index_stages)
 {
-    etx_context *contexts[2] = {open_device(0, 0), open_device(0, ON_DEVICE)};
+    etx_context *contexts[2] = {shim_context(0, 0), shim_context(0, ON_DEVICE)};
     etx_model *model = NULL;
     etx_event *event = NULL;
     etx_tracks *tracks[2] = {NULL};
@@ -242,8 +202,8 @@ ETX_TEST(test_cuda_shim_index_host_refused)
 {
     static const char *const text = "the graph has no arrays on the host";
     scoped struct edges *edges = make_edges();
-    etx_context *context = open_device(0, ON_DEVICE);
-    etx_context *other = open_device(0, 1);
+    etx_context *context = shim_context(0, ON_DEVICE);
+    etx_context *other = shim_context(0, 1);
     scoped_context *cpu = etx_test_context();
     void *index = shim_lend(0, edges->index, sizeof edges->index);
     void *scores = shim_lend(0, edges->score, sizeof edges->score);
@@ -306,7 +266,7 @@ ETX_TEST(test_cuda_shim_index_refused)
 {
     const float score[1] = {NAN};
     const int64_t index[2][4] = {{0, 1, 2, INT64_C(1) << 32}, {0, -1, 2, 1}};
-    etx_context *context = open_device(0, ON_DEVICE);
+    etx_context *context = shim_context(0, ON_DEVICE);
     scoped_context *cpu = etx_test_context();
     void *const stream = shim_lender(0);
     void *scores = shim_lend(0, score, sizeof score);
@@ -377,7 +337,7 @@ ETX_TEST(test_cuda_shim_index_refused)
 ETX_TEST(test_cuda_shim_index_fail)
 {
     scoped struct edges *edges = make_edges();
-    etx_context *context = open_device(0, ON_DEVICE);
+    etx_context *context = shim_context(0, ON_DEVICE);
     const struct written written = lend_space(N_EDGES);
     void *index = shim_lend(0, edges->index, sizeof edges->index);
     void *scores = shim_lend(0, edges->score, sizeof edges->score);

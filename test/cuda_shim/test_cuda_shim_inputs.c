@@ -7,46 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "shim.h"
+#include "device_edges.h"
 #include "stage/stage.h"
-#include "support.h"
 
-#define N_NODES 700
-#define N_EDGES 5000
-
-static etx_context *open_device(int32_t index, int32_t keep_graphs)
-{
-    etx_context_options options;
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.device_index = index;
-    options.keep_graphs = keep_graphs;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
-
-/* Edges of a caller: some of them twice, in any order. */
-struct edges {
-    int32_t src[N_EDGES];
-    int32_t dst[N_EDGES];
-    float score[N_EDGES];
-};
-
-static void make_edges(struct edges *edges)
-{
-    uint32_t random = 1;
-
-    for (int32_t e = 0; e < N_EDGES; e++) {
-        random = random * 1664525u + 1013904223u;
-        edges->src[e] = (int32_t)(random >> 8) % N_NODES;
-        edges->dst[e] = (int32_t)(random >> 20) % 64;
-        edges->score[e] = (float)(e % 100) / 100.0f;
-    }
-}
-
-/* The same on a device, where its lender writes them late. */
+/* Edges on a device, where their lender writes them late. */
 struct lent_edges {
     void *src, *dst, *score;
 };
@@ -90,15 +54,14 @@ static void assert_same_graph(const etx_graph *a, const etx_graph *b)
  * once it is made. */
 ETX_TEST(test_cuda_shim_inputs_edges)
 {
-    scoped struct edges *edges = malloc(sizeof *edges);
+    scoped struct edges *edges = make_edges();
     int64_t order[2][N_EDGES];
     etx_graph *graphs[2] = {NULL};
 
-    make_edges(edges);
     ck_assert_ok(etx_graph_from_edges(&graphs[0], N_NODES, N_EDGES, edges->src,
         edges->dst, edges->score, order[0]));
     for (int32_t keep = 0; keep < 2; keep++) {
-        etx_context *context = open_device(0, keep);
+        etx_context *context = shim_context(0, keep);
         const struct lent_edges lent = lend_edges(edges);
 
         ck_assert_ok(join(&graphs[1], context, lent, order[1]));
@@ -200,8 +163,8 @@ static int64_t count_left(const etx_model *model, const etx_event *event)
  * the rows of the hits that are left are copied in place of their positions. */
 ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
 {
-    etx_context *context = open_device(0, 0);
-    etx_context *other = open_device(_i % 2, 0);
+    etx_context *context = shim_context(0, 0);
+    etx_context *other = shim_context(_i % 2, 0);
     etx_tracks *tracks[2] = {NULL};
     struct hits hits = {NULL};
     int64_t saved;
@@ -239,7 +202,7 @@ ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
 ETX_TEST(test_cuda_shim_inputs_features)
 {
     enum { N_FEATURES = 5 }; /* of the embedding */
-    etx_context *context = open_device(0, 0);
+    etx_context *context = shim_context(0, 0);
     struct hits hits = {NULL};
     int64_t n_dim = 0;
 
@@ -285,8 +248,8 @@ ETX_TEST(test_cuda_shim_inputs_refused)
 {
     const float position[6] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, NAN};
     const int32_t end[2] = {0, 2};
-    etx_context *context = open_device(0, 0);
-    etx_context *other = open_device(1, 0);
+    etx_context *context = shim_context(0, 0);
+    etx_context *other = shim_context(1, 0);
     scoped_context *cpu = etx_test_context();
     float *lent = shim_lend(0, position, sizeof position);
     int32_t *ends = shim_lend(0, end, sizeof end);
@@ -346,13 +309,12 @@ ETX_TEST(test_cuda_shim_inputs_refused)
  * is left. */
 ETX_TEST(test_cuda_shim_inputs_fail)
 {
-    scoped struct edges *edges = malloc(sizeof *edges);
-    etx_context *context = open_device(0, 1);
+    scoped struct edges *edges = make_edges();
+    etx_context *context = shim_context(0, 1);
     struct hits hits = {NULL};
     etx_graph *graph = NULL;
     etx_event *event = NULL;
 
-    make_edges(edges);
     open_hits(&hits, context);
     const struct lent_edges lent = lend_edges(edges);
 

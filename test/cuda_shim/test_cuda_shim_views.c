@@ -4,13 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
 
-#include "shim.h"
-#include "support.h"
+#include "device_edges.h"
 
 /* A failure at each call of the runtime would score thousands of times. */
 #define MAX_FAILURES 8
 
-#define N_EDGES 40
+#define N_JOINED 40
 
 /* A model, an event, and contexts on the device: one that keeps its graphs and
  * one that does not. */
@@ -21,25 +20,12 @@ struct views {
     etx_context *plain;
 };
 
-static etx_context *open_device(int32_t keep_graphs)
-{
-    etx_context_options options;
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.precision = ETX_PRECISION_FLOAT32;
-    options.keep_graphs = keep_graphs;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
-
 static void open_views(struct views *views)
 {
     *views = (struct views){NULL};
     etx_test_open_example(&views->model, &views->event, "event000000001");
-    views->keeping = open_device(1);
-    views->plain = open_device(0);
+    views->keeping = shim_context(0, 1);
+    views->plain = shim_context(0, 0);
 }
 
 /* Whatever was kept has been freed. */
@@ -56,17 +42,17 @@ static void close_views(struct views *views)
 static etx_graph *join_hits(const struct views *views)
 {
     etx_graph *graph = NULL;
-    int32_t src[N_EDGES];
-    int32_t dst[N_EDGES];
-    float score[N_EDGES];
+    int32_t src[N_JOINED];
+    int32_t dst[N_JOINED];
+    float score[N_JOINED];
 
-    for (int32_t e = 0; e < N_EDGES; e++) {
+    for (int32_t e = 0; e < N_JOINED; e++) {
         score[e] = 0.5f;
         src[e] = e;
         dst[e] = e + 1;
     }
     ck_assert_ok(etx_graph_from_edges(&graph, etx_event_n_hits(views->event),
-        N_EDGES, src, dst, score, NULL));
+        N_JOINED, src, dst, score, NULL));
     return graph;
 }
 
@@ -190,7 +176,7 @@ ETX_TEST(test_cuda_shim_views_change_hands)
 {
     struct views views;
     etx_context *cpu = NULL;
-    etx_context *other = open_device(1);
+    etx_context *other = shim_context(0, 1);
 
     open_views(&views);
     etx_graph *graph = join_hits(&views);
@@ -223,12 +209,12 @@ ETX_TEST(test_cuda_shim_views_change_hands)
 ETX_TEST(test_cuda_shim_views_fail)
 {
     struct views views;
-    float half[N_EDGES];
+    float half[N_JOINED];
 
     open_views(&views);
     etx_graph *graph = join_hits(&views);
 
-    for (int32_t e = 0; e < N_EDGES; e++)
+    for (int32_t e = 0; e < N_JOINED; e++)
         half[e] = 0.5f;
     ck_assert_ok(
         etx_graph_score(graph, views.keeping, views.model, views.event));
