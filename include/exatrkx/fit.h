@@ -77,7 +77,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_fit_options_init(
  * detector lacks one, tracks are of another number of hits, or options->field
  * is 0, there is no field_map, and the model is NULL or has no
  * ETX_STAGE_COMPLETION. options NULL:
- * defaults. Runs on the CPU, with the context's threads; the same bits for any
+ * defaults. A call that fails or is cancelled leaves out and is_outlier as they
+ * were. Runs on the CPU, with the context's threads; the same bits for any
  * number of them. */
 ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,
     uint8_t *is_outlier, const etx_tracks *tracks, etx_context *context,

@@ -419,8 +419,10 @@ CALL(fit_tracks)
     status = etx_fit_tracks(parameters, is_outlier, world->tracks,
         world->bench.context, world->event, &world->fit->detector, NULL,
         &options);
-    if (status != ETX_OK)
+    if (status != ETX_OK) {
+        SPARED(ck_assert_int_eq(parameters[0].n_degrees, 0));
         return status;
+    }
     SPARED(ck_assert_int_gt(parameters[0].n_degrees, 0));
     world->out.hash =
         faults_hash(faults_hash(HASH_START, parameters, sizeof parameters),

@@ -43,7 +43,7 @@ struct worker {
 
 struct fit {
     etx_track_parameters *out;
-    uint8_t *is_outlier; /* or NULL */
+    uint8_t *is_outlier; /* [hits of tracks] */
     const struct etx_tracks *tracks;
     const struct etx_event *event;
     const struct etx_detector_module **module; /* [n_hits], of tracks only */
@@ -52,6 +52,7 @@ struct fit {
     const struct etx_detector_layer *layer; /* [n_layers] */
     int32_t n_layers;
     struct worker *worker; /* [2 * n_threads] */
+    const struct etx_stream *stream;
 };
 
 static double squared_distance(const float *at)
@@ -167,8 +168,7 @@ static bool remove_outlier(struct worker *worker, struct worker *spare,
     }
     if (at < 0)
         return false;
-    if (fit->is_outlier != NULL)
-        fit->is_outlier[worker->hits.slot[at]] = 1;
+    fit->is_outlier[worker->hits.slot[at]] = 1;
     remove_hit(&worker->hits, at);
     memcpy(parameters, found, sizeof found);
     return find_parameters(worker, parameters, fit);
@@ -252,7 +252,7 @@ static etx_status fit_block(void *argument, int64_t block, int32_t worker)
     for (int64_t t = block * BLOCK;
          t < (block + 1) * BLOCK && t < fit->tracks->n_tracks; t++)
         fit_track(fit, mine, mine + 1, t);
-    return ETX_OK;
+    return worker == 0 ? etx_check_cancelled(fit->stream) : ETX_OK;
 }
 
 /* The module of every hit of a track. */
@@ -287,9 +287,13 @@ etx_status etx_fit_parameters(etx_track_parameters *out, uint8_t *is_outlier,
     struct etx_arena *arena = stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int32_t n_workers = etx_pool_n_threads(stream->pool);
+    const int64_t n_hits = tracks->offset[tracks->n_tracks];
     struct etx_detector_layer *layer = NULL;
-    struct fit fit = {
-        .tracks = tracks, .event = event, .field = field, .options = options};
+    struct fit fit = {.tracks = tracks,
+        .event = event,
+        .field = field,
+        .options = options,
+        .stream = stream};
     etx_status status;
 
     ETX_CHECK(etx_arena_alloc(&fit.module, arena, event->n_hits,
@@ -301,12 +305,17 @@ etx_status etx_fit_parameters(etx_track_parameters *out, uint8_t *is_outlier,
     ETX_CHECK(find_modules(&fit, detector));
     fit.n_layers = etx_detector_layers(layer, detector);
     fit.layer = layer;
-    fit.out = out;
-    fit.is_outlier = is_outlier;
-    if (is_outlier != NULL)
-        memset(is_outlier, 0, (size_t)tracks->offset[tracks->n_tracks]);
+    /* A call that fails leaves the outputs as they were. */
+    ETX_CHECK(etx_arena_alloc(&fit.out, arena, tracks->n_tracks,
+        sizeof *fit.out, "parameters of tracks"));
+    ETX_CHECK(etx_arena_alloc(&fit.is_outlier, arena, n_hits, 1, "outliers"));
+    memset(fit.is_outlier, 0, (size_t)n_hits);
     ETX_CHECK(etx_parallel_for(
         stream->pool, (tracks->n_tracks + BLOCK - 1) / BLOCK, fit_block, &fit));
+    if (tracks->n_tracks > 0)
+        memcpy(out, fit.out, (size_t)tracks->n_tracks * sizeof *out);
+    if (is_outlier != NULL)
+        memcpy(is_outlier, fit.is_outlier, (size_t)n_hits);
 done:
     etx_arena_reset(arena, mark);
     return status;
