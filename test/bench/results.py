@@ -202,6 +202,23 @@ TABLES: dict[str, Table] = {
         (*PIPELINE, *TRAINING),
         (ALL[2],),
     ),
+    "detector": study(
+        ROBUSTNESS,
+        "detector",
+        "--data $EVENTS/open-data-train $EVENTS/open-data-train-full "
+        "--validation $EVENTS/open-data-valid "
+        "--events $EVENTS/open-data-test $EVENTS/open-data-full "
+        "--detector $EVENTS/open-data-detectors.csv.gz",
+        [
+            "open-data-train",
+            "open-data-train-full",
+            "open-data-valid",
+            "open-data-test",
+            "open-data-full",
+        ],
+        (*PIPELINE, *TRAINING),
+        (DEFAULT,),
+    ),
     "acts": study(ROBUSTNESS, "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
     "sectors": Table(
         "docs/graph_parallel.md",

@@ -37,6 +37,6 @@ mpi=$(mpicc --showme:compile 2>/dev/null) || {
 # shellcheck disable=SC2086
 echo "$sources" | grep -vE '^(src/op|examples)/' | xargs -n 1 -P "$jobs" \
     gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -fanalyzer -Werror -Iinclude \
-    -Isrc $mpi -o /dev/null -c || failed=1
+    -Isrc $mpi -S -o /dev/null || failed=1
 [ $failed = 0 ] && echo 'lint: clean'
 exit $failed

@@ -16,6 +16,7 @@ import tempfile
 import unittest
 from unittest import mock
 from pathlib import Path
+from typing import Any
 
 from support import REFERENCE, ROOT, needs
 
@@ -34,19 +35,25 @@ from exatrkx import (
     _generator,
     _merge,
     _noise,
+    _open_data_detector,
     _secondaries,
+    _space_points,
     _trackml_csv,
+    _trackml_detector,
     _weights,
     compare_events,
     simulate,
 )
 
 
-def module_rows(**columns: list[float]) -> _detector.Modules:
+def module_rows(
+    design: _detector.Design = _trackml_detector.DESIGN, **columns: list[float]
+) -> _detector.Modules:
     """Modules of which only the given columns matter."""
     n = len(next(iter(columns.values())))
     names = _detector.Modules.__dataclass_fields__
-    filled = {name: np.zeros(n) for name in names}
+    filled: dict[str, Any] = {name: np.zeros(n) for name in names}
+    filled["design"] = design
     filled["centre"] = np.zeros((n, 3))
     filled["rotation"] = np.tile(np.eye(3), (n, 1, 1))
     filled |= {name: np.array(values) for name, values in columns.items()}
@@ -432,6 +439,79 @@ class Merge(unittest.TestCase):
         self.assertEqual(len(merged.cell_hit), 5)
 
 
+class SpacePoints(unittest.TestCase):
+    """Two sensors at x = 1000 mm, 5 mm apart, with strips that cross at 0.04 rad,
+    and a module of pixels."""
+
+    def setUp(self) -> None:
+        self.modules = module_rows(
+            _open_data_detector.DESIGN,
+            volume_id=[17, 29, 29],
+            acts_id=[1, 1, 2],
+            half_v=[36.0, 54.0, 54.0],
+        )
+        for row, angle in ((1, 0.04), (2, 0.0)):
+            c, s = np.cos(angle), np.sin(angle)
+            axes = ((0.0, c, s), (0.0, -s, c), (1.0, 0.0, 0.0))
+            self.modules.rotation[row] = np.transpose(axes)
+            self.modules.centre[row] = (1000.0 + 5.0 * row, 0.0, 0.0)
+
+    def crossing(self, row: int, y: float, z: float) -> np.ndarray:
+        """What the sensor measures of a line from the origin: its strip's middle."""
+        centre, axes = self.modules.centre[row], self.modules.rotation[row]
+        point = np.array((1.0, y, z)) * centre[0]
+        u = (point - centre) @ axes[:, 0]
+        return centre + u * axes[:, 0]
+
+    def hits(self, rows: list[tuple[int, int, float, float]]) -> _fatras.Measurements:
+        """Hits (particle, module, slopes in y and z), each with two cells."""
+        n = len(rows)
+        positions = [self.crossing(m, y, z) for _, m, y, z in rows]
+        truth = [np.array((1.0, y, z)) * self.modules.centre[m, 0] for _, m, y, z in rows]
+        return _fatras.Measurements(
+            particle=np.array([row[0] for row in rows]),
+            module=np.array([row[1] for row in rows]),
+            position=np.array(positions),
+            true_position=np.array(truth),
+            true_momentum=np.ones((n, 3)),
+            cell_hit=np.repeat(np.arange(n), 2),
+            cell_channel=np.arange(4 * n).reshape(2 * n, 2),
+            cell_value=np.arange(2.0 * n),
+        )
+
+    def test_points_of_lines(self) -> None:
+        """A point is where the line crossed the first sensor; others stay."""
+        found = self.hits([(0, 0, 0.0, 0.0), (4, 2, 0.01, 0.03), (4, 1, 0.01, 0.03)])
+        joined = _space_points.join(self.modules, found)
+        self.assertEqual(joined.particle.tolist(), [0, 4])
+        self.assertEqual(joined.module.tolist(), [0, 1])
+        np.testing.assert_allclose(joined.position[1], found.true_position[2], atol=1e-6)
+        np.testing.assert_array_equal(joined.true_position[1], found.true_position[2])
+        self.assertEqual(joined.cell_hit.tolist(), [0, 0, 1, 1])
+        self.assertEqual(joined.cell_value.tolist(), [0.0, 1.0, 4.0, 5.0])
+
+    def test_ghosts(self) -> None:
+        """Strips of two particles that cross make points of none."""
+        lines = [(1, 0.0, 0.0), (2, 0.0005, 0.02)]
+        found = self.hits([(p, m, y, z) for p, y, z in lines for m in (1, 2)])
+        joined = _space_points.join(self.modules, found)
+        self.assertEqual(sorted(joined.particle.tolist()), [-1, -1, 1, 2])
+        ghost = joined.particle < 0
+        np.testing.assert_array_equal(
+            joined.true_position[ghost], joined.position[ghost]
+        )
+        self.assertEqual(np.abs(joined.true_momentum[ghost]).max(), 0.0)
+        self.assertEqual(len(joined.cell_value), 8)
+
+    def test_strips_that_do_not_cross(self) -> None:
+        """Too far apart, on one sensor alone, or of noise."""
+        found = self.hits([(1, 1, 0.0, 0.0), (2, 2, 0.02, 0.0), (-1, 2, 0.001, 0.01)])
+        joined = _space_points.join(self.modules, found)
+        self.assertEqual(joined.particle.tolist(), [-1])
+        alone = _space_points.join(self.modules, self.hits([(1, 1, 0.0, 0.0)]))
+        self.assertEqual(len(alone.particle), 0)
+
+
 class Noise(unittest.TestCase):
     def test_cells_share_the_path(self) -> None:
         rng = np.random.default_rng(1)
@@ -504,6 +584,93 @@ class Field(unittest.TestCase):
         common = [(b, shifted[r, z]) for r, z, _, b in moved.tolist() if (r, z) in shifted]
         self.assertGreater(len(common), 0.5 * len(moved))
         np.testing.assert_allclose(*np.transpose(common), rtol=1e-7)
+
+
+@needs("acts")
+class OpenDataDetector(unittest.TestCase):
+    folder: tempfile.TemporaryDirectory[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        if not _open_data_detector.is_supported():
+            out = ["--detector", "open-data", "--set", "small", "--out", cls.folder.name]
+            text = io.StringIO()
+            with contextlib.redirect_stderr(text):
+                assert simulate.main(out) == 1
+            assert "needs pyacts 48 or later" in text.getvalue()
+            raise unittest.SkipTest("pyacts before 48")
+        cls.fatras = _fatras.Fatras(cls.folder.name, detector="open-data")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    def test_modules(self) -> None:
+        """As many sensors as are published, in reach of one another."""
+        modules = self.fatras.modules
+        volumes, count = np.unique(modules.volume_id, return_counts=True)
+        self.assertEqual(
+            dict(zip(volumes.tolist(), count.tolist())),
+            {16: 420, 17: 2492, 18: 420, 23: 756, 24: 5796, 25: 756}
+            | {28: 1152, 29: 5880, 30: 1152},
+        )
+        self.assertAlmostEqual(np.abs(modules.centre[:, 2]).max(), 3025.5)
+        stereo = np.isin(modules.volume_id, modules.design.stereo_volumes)
+        first = np.flatnonzero(stereo)[::2]
+        self.assertTrue((modules.acts_id[first] % 2 == 1).all())
+        apart = np.linalg.norm(modules.centre[first] - modules.centre[first + 1], axis=1)
+        self.assertEqual(set(apart.round(3).tolist()), {5.0, 6.6})
+
+    def test_muons_leave_hits_on_every_layer(self) -> None:
+        """Also where barrels end; their scattering shows the material."""
+        n = 400
+        muons = _generator.Particles(
+            particle_id=np.arange(1, n + 1),
+            pdg=np.full(n, -13),
+            mass=np.full(n, 0.1056584),
+            charge=np.ones(n, dtype=np.int64),
+            position=np.zeros((n, 3)),
+            momentum=_generator.momenta(
+                np.ones(n), np.linspace(-2.5, 2.5, n), np.linspace(-3.0, 3.0, n)
+            ),
+            last_hit=np.full(n, 100),
+        )
+        found, _ = self.fatras.run(muons, 1)
+        count = np.bincount(found.particle, minlength=n)
+        self.assertGreaterEqual(count.min(), 9)
+        self.assertTrue(12.0 < count.mean() < 15.0, count.mean())
+        last = np.append(np.flatnonzero(np.diff(found.particle)), len(found.particle) - 1)
+        start = np.linalg.norm(muons.momentum[found.particle[last]], axis=1)
+        loss = start - np.linalg.norm(found.true_momentum[last], axis=1)
+        self.assertTrue(0.003 < np.median(loss) < 0.02, np.median(loss))
+
+    def test_event(self) -> None:
+        """Hits of particles lie where the particles were, long strips along z or r
+        as well as a line from the origin says."""
+        out = os.path.join(self.folder.name, "events")
+        arguments = ["--detector", "open-data", "--set", "small", "--seed", "5"]
+        args = simulate.checked([*arguments, "--out", out])
+        simulate.make_events(self.fatras, args)
+        event = _trackml_csv.read_event(os.path.join(out, "event000000000"))
+        hits, truth = event["hits"], event["truth"]
+        away = np.sqrt(sum((hits[k] - truth["t" + k]) ** 2 for k in "xyz"))
+        for volumes, bound in (((16, 17, 18), 0.05), ((23, 24, 25), 0.4)):
+            chosen = np.isin(hits["volume_id"], volumes) & (truth["particle_id"] > 0)
+            self.assertGreater(chosen.sum(), 100)
+            self.assertLess(away[chosen].max(), bound)
+        strips = np.isin(hits["volume_id"], (28, 29, 30)) & (truth["particle_id"] > 0)
+        self.assertGreater(strips.sum(), 10)
+        self.assertLess(np.median(away[strips]), 60.0)
+        self.assertLess(away[strips].max(), 160.0)
+
+    def test_dead_volumes_of_another(self) -> None:
+        out = os.path.join(self.folder.name, "none")
+        wrong = ["--detector", "open-data", "--set", "small", "--dead-volumes", "8"]
+        text = io.StringIO()
+        with contextlib.redirect_stderr(text):
+            self.assertEqual(simulate.main([*wrong, "--out", out]), 1)
+        self.assertIn("--dead-volumes 8: the detector has [16, 17", text.getvalue())
 
 
 @needs("acts")

@@ -1,63 +1,50 @@
-"""_detector -- the TrackML detector as read from the ACTS Generic detector.
+"""_detector -- the modules of a detector that ACTS simulates.
 
-ACTS's Generic detector is the detector of the TrackML challenge: the same
-18 728 modules under the same volume, layer and module numbers. This file
-turns it into the module table of detectors.csv, into the digitization
-configuration that ACTS reads, and repairs the density of its silicon.
+This file turns a tracking geometry of ACTS, and the design of its sensors, into
+the module table of detectors.csv and into the digitization configuration that
+ACTS reads, and reads hits out of cells.
 
 SPDX-License-Identifier: Apache-2.0
 """
 
 from __future__ import annotations
 
-import json
-import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._trackml_csv import Table
 
-# Half thickness and pitches of the sensors in mm, by volume, as published
-# with the TrackML data; the strip end-caps have shorter long strips.
-PIXEL = (0.15, 0.05, 0.05625)
-SHORT_STRIP = (0.25, 0.08, 1.2)
-SENSORS = {
-    7: PIXEL,
-    8: PIXEL,
-    9: PIXEL,
-    12: SHORT_STRIP,
-    13: SHORT_STRIP,
-    14: SHORT_STRIP,
-    16: (0.35, 0.12, 10.4),
-    17: (0.35, 0.12, 10.8),
-    18: (0.35, 0.12, 10.4),
-}
-PIXEL_VOLUMES = (7, 8, 9)
-BARREL_VOLUMES = (8, 13, 17)
+def acts_numbers(numbers: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Volume, layer and module numbers as ACTS has them."""
+    del centre
+    return numbers
 
-# The order in which TrackML numbers the modules of an end-cap disc: by bin
-# in phi, then by ring, then by phi. Number of bins, and offset in bins, that
-# reproduce the published numbers of all modules, by volume.
-DISC_ORDER = {
-    7: (40, 0.0),
-    9: (40, 0.0),
-    12: (270, 0.0),
-    14: (270, 0.0),
-    16: (247, 0.68),
-    18: (247, 0.68),
-}
 
-# Silicon: 2.33 g/cm3 over 28.03 g/mol is 8.3e-5 mol/mm3.
-SILICON_Z = 14.0
-SILICON_MIN_DENSITY = 1e-5  # mol/mm3
+@dataclass(frozen=True)
+class Design:
+    """What a tracking geometry does not say; all of it by volume."""
+
+    # Half thickness and pitches along u and v of the sensors, mm.
+    sensors: dict[int, tuple[float, float, float]]
+    pixel_volumes: tuple[int, ...]  # their cells know the charge
+    barrel_volumes: tuple[int, ...]
+    noise_share: dict[int, float]  # of the noise hits
+    # Depth over which charge is collected in the barrels, in half thicknesses;
+    # in the end-caps it is 2.
+    barrel_depth: float = 2.0
+    # Modules follow one another in pairs, of strips that cross at an angle.
+    stereo_volumes: tuple[int, ...] = ()
+    # The numbers of modules, from ACTS's numbers and centres [n, 3] in mm.
+    numbers: Callable[[np.ndarray, np.ndarray], np.ndarray] = acts_numbers
 
 
 @dataclass(frozen=True)
 class Modules:
-    """All modules, sorted by volume, layer and TrackML module number."""
+    """All modules, sorted by volume, layer and module number."""
 
+    design: Design
     geometry_id: np.ndarray  # uint64 [n], the ACTS identifier
     volume_id: np.ndarray  # int64 [n]
     layer_id: np.ndarray
@@ -82,86 +69,16 @@ class Modules:
         return rows
 
 
-def build(scratch: str) -> tuple[Any, Modules]:
-    """The ACTS detector with true silicon density, and its modules.
+@dataclass(frozen=True)
+class Detector:
+    """A detector that is ready to be simulated."""
 
-    The geometry is built twice: once to write its material to a file in the
-    folder scratch, and once to read the corrected file back. The first value
-    must be kept alive as long as its tracking geometry is in use.
-    """
-    import acts
-    import acts.examples
-    import acts.json
-
-    level = acts.logging.ERROR
-    plain = generic_detector()
-    path = os.path.join(scratch, "material.json")
-    changed = write_material(plain.trackingGeometry(), path)
-    if not changed:
-        return plain, read_modules(plain.trackingGeometry())
-    decorator = acts.json.JsonMaterialDecorator(
-        acts.json.MaterialMapJsonConverter.Config(), path, level
-    )
-    detector = generic_detector(materialDecorator=decorator)
-    os.remove(path)
-    return detector, read_modules(detector.trackingGeometry())
+    geometry: Any  # the tracking geometry
+    modules: Modules
+    owner: Any = None  # what must live as long as the geometry
 
 
-def generic_detector(**options: Any) -> Any:
-    """ACTS's Generic detector, built without messages."""
-    import acts
-    import acts.examples
-
-    config = acts.examples.GenericDetector.Config()
-    for part in ("log", "surfaceLog", "layerLog", "volumeLog"):
-        setattr(config, part + "Level", acts.logging.ERROR)
-    for name, value in options.items():
-        setattr(config, name, value)
-    return acts.examples.GenericDetector(config)
-
-
-def write_material(geometry: Any, path: str) -> int:
-    """Write the surface materials, silicon corrected; count corrections.
-
-    Some releases of ACTS give the silicon of this detector in g/cm3 without
-    the unit, 1000 times too thin for the loss of energy by ionisation. The
-    radiation length, which governs scattering, is right in all of them.
-    """
-    import acts
-    import acts.examples.json
-    import acts.json
-
-    config = acts.json.MaterialMapJsonConverter.Config()
-    writer = acts.examples.json.JsonMaterialWriter(
-        converterCfg=config,
-        fileName=os.path.splitext(path)[0],
-        writeFormat=acts.examples.json.JsonFormat.Json,
-        level=acts.logging.ERROR,
-    )
-    writer.write(geometry)
-    with open(path, encoding="ascii") as file:
-        content = json.load(file)
-    changed = 0
-    for entry in content["Surfaces"]["entries"]:
-        for bins in entry["value"].get("material", {}).get("data") or []:
-            changed += sum(correct_silicon(slab["material"]) for slab in bins)
-    if changed:
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(content, file)
-    return changed
-
-
-def correct_silicon(material: list[float]) -> bool:
-    """Correct one material (X0, L0, A, Z, molar density in mol/mm3)."""
-    if not material or material[3] != SILICON_Z:
-        return False
-    if material[4] >= SILICON_MIN_DENSITY:
-        return False
-    material[4] *= 1000.0
-    return True
-
-
-def read_modules(geometry: Any) -> Modules:
+def read_modules(geometry: Any, design: Design) -> Modules:
     """Collect the sensitive surfaces of a tracking geometry."""
     import acts
 
@@ -179,20 +96,21 @@ def read_modules(geometry: Any) -> Modules:
         axes = [transform.rotation[i, j] for i in range(3) for j in range(3)]
         placement.append(vector(surface.center(context)) + axes)
         size.append(half_sizes(surface.bounds.values()))
-    acts_numbers = np.array(number, dtype=np.int64)
+    found = np.array(number, dtype=np.int64)
     placements: np.ndarray = np.array(placement)
-    numbers = trackml_numbers(acts_numbers, placements[:, :3])
+    numbers = design.numbers(found, placements[:, :3])
     order = np.lexsort(numbers.T[::-1])
     numbers = numbers[order]
     placements = placements[order]
     sizes = np.array(size)[order]
-    sensor = np.array([SENSORS[volume] for volume in numbers[:, 0].tolist()])
+    sensor = np.array([design.sensors[v] for v in numbers[:, 0].tolist()])
     return Modules(
+        design=design,
         geometry_id=np.array(identity, dtype=np.uint64)[order],
         volume_id=numbers[:, 0],
         layer_id=numbers[:, 1],
         module_id=numbers[:, 2],
-        acts_id=acts_numbers[order, 2],
+        acts_id=found[order, 2],
         centre=placements[:, :3],
         rotation=placements[:, 3:].reshape(-1, 3, 3),
         half_thickness=sensor[:, 0],
@@ -202,28 +120,6 @@ def read_modules(geometry: Any) -> Modules:
         pitch_u=sensor[:, 1],
         pitch_v=sensor[:, 2],
     )
-
-
-def trackml_numbers(numbers: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Volume, layer and module numbers of TrackML from ACTS numbers.
-
-    Both number barrels alike; on the discs of the end-caps ACTS counts ring
-    by ring and TrackML around the beam line. centre: [n, 3] mm.
-    """
-    result = numbers.copy()
-    turn = (np.arctan2(centre[:, 1], centre[:, 0]) + np.pi) / (2.0 * np.pi)
-    radius = np.round(np.hypot(centre[:, 0], centre[:, 1]))
-    for volume, (n_bins, offset) in DISC_ORDER.items():
-        for layer in np.unique(numbers[numbers[:, 0] == volume, 1]):
-            in_layer = (numbers[:, 0] == volume) & (numbers[:, 1] == layer)
-            disc = np.flatnonzero(in_layer)
-            # Of the pixel centres on the edge of a bin, those at 1/8 and 5/8
-            # of a turn belong to the upper bin, the others to the lower.
-            edge = 1e-6 * np.sin(4.0 * np.pi * turn[disc])
-            bins = np.floor(n_bins * turn[disc] - offset + edge)
-            order = np.lexsort((turn[disc], radius[disc], bins))
-            result[disc[order], 2] = np.arange(1, len(disc) + 1)
-    return result
 
 
 def vector(value: Any) -> list[float]:
@@ -299,14 +195,11 @@ def digitization_config(modules: Modules) -> dict[str, Any]:
 
 
 def drift_depth(modules: Modules, rows: np.ndarray) -> np.ndarray:
-    """Depth in mm over which the charge of the modules is collected.
-
-    Twice module_t in the end-caps and once in the barrels: the cluster sizes
-    and the lengths of path in the pixel cells of TrackML say so.
-    """
-    barrel = np.isin(modules.volume_id[rows], BARREL_VOLUMES)
+    """Depth in mm over which the charge of the modules is collected."""
+    design = modules.design
+    barrel = np.isin(modules.volume_id[rows], design.barrel_volumes)
     depth: np.ndarray = modules.half_thickness[rows]
-    return np.where(barrel, depth, 2.0 * depth)
+    return np.where(barrel, design.barrel_depth, 2.0) * depth
 
 
 def sensor_config(modules: Modules, row: int) -> dict[str, Any]:
@@ -339,7 +232,7 @@ def read_out(
     cell_value [m]: length of path in mm. Strips give 1 for every cell. The
     position is the mean of the centres of the cells weighted by value.
     """
-    pixel = np.isin(modules.volume_id[module], PIXEL_VOLUMES)
+    pixel = np.isin(modules.volume_id[module], modules.design.pixel_volumes)
     value = np.where(pixel[cell_hit], cell_value, 1.0)
     total = np.bincount(cell_hit, value, minlength=len(module))
     local = np.empty((len(module), 2))

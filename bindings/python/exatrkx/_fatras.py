@@ -17,10 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from . import _detector, _field
+from . import _detector, _field, _open_data_detector, _trackml_detector
 from ._generator import Particles
 
 FIELDS = ("solenoid", "uniform")
+DETECTORS = {
+    "trackml": _trackml_detector.build,
+    "open-data": _open_data_detector.build,
+}
 MIN_MOMENTUM = 0.05  # GeV; slower particles stop
 PART_MAX = 60000  # particles under one vertex number; the field has 16 bits
 
@@ -29,7 +33,7 @@ PART_MAX = 60000  # particles under one vertex number; the field has 16 bits
 class Measurements:
     """Digitized hits of one event, and the cells of all hits."""
 
-    particle: np.ndarray  # int64 [n], row of the particle
+    particle: np.ndarray  # int64 [n], row of the particle, -1: noise
     module: np.ndarray  # int64 [n], row of the module
     position: np.ndarray  # [n, 3] mm, measured
     true_position: np.ndarray  # [n, 3] mm
@@ -57,17 +61,19 @@ class Fatras:
         field: str = "solenoid",
         centre_field: float = _field.CENTRE_FIELD,
         coil_centre: float = 0.0,
+        detector: str = "trackml",
     ) -> None:
         """Build the detector; scratch is an empty folder for files.
 
         field: one of FIELDS; centre_field: in tesla, in the middle of the
-        coil; coil_centre: its z, mm.
+        coil; coil_centre: its z, mm; detector: one of DETECTORS.
         """
         import acts.examples.json
 
         self.scratch = scratch
         self.field = magnetic_field(scratch, field, centre_field, coil_centre)
-        self.detector, self.modules = _detector.build(scratch)
+        self.detector = DETECTORS[detector](scratch)
+        self.modules = self.detector.modules
         path = os.path.join(scratch, "digitization.json")
         with open(path, "w", encoding="ascii") as file:
             json.dump(_detector.digitization_config(self.modules), file)
@@ -92,7 +98,7 @@ class Fatras:
         import acts.examples as ae
 
         quiet = acts.logging.ERROR
-        geometry = self.detector.trackingGeometry()
+        geometry = self.detector.geometry
         random = ae.RandomNumbers(seed=seed)
         # A radiated fraction that is too small for a float is 0: ACTS would
         # stop at the underflow.

@@ -1,8 +1,8 @@
 """_noise -- hits of no particle, with the cells they would light.
 
 Points are uniform on modules, modules uniform in a volume, and volumes as
-often as in the TrackML events. The cells are those under a straight piece of
-track of random inclination, shared out by length of path as ACTS does.
+often as the design of the detector says. The cells are those under a straight
+piece of track of random inclination, shared out by length of path as ACTS does.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -13,25 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._detector import (
-    BARREL_VOLUMES,
-    Modules,
-    drift_depth,
-    read_out,
-    to_global,
-)
+from ._detector import Modules, drift_depth, read_out, to_global
+from ._fatras import Measurements
 
-VOLUME_SHARE = {
-    7: 0.042,
-    8: 0.099,
-    9: 0.042,
-    12: 0.062,
-    13: 0.297,
-    14: 0.062,
-    16: 0.037,
-    17: 0.321,
-    18: 0.038,
-}
 DISC_ANGLE_SIGMA = 0.43  # rad, from the normal of the module
 ANGLE_MAX = 1.45
 BARREL_SLOPE_SIGMA = 0.45  # across the beam line
@@ -54,7 +38,8 @@ def generate(rng: np.random.Generator, modules: Modules, n: int) -> Noise:
     """n noise hits."""
     module = random_modules(rng, modules, n)
     point = random_points(rng, modules, module)
-    slope = random_slopes(rng, modules.volume_id[module])
+    barrel = np.isin(modules.volume_id[module], modules.design.barrel_volumes)
+    slope = random_slopes(rng, barrel)
     depth = drift_depth(modules, module)
     channels, paths = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)]
     for i, row in enumerate(module.tolist()):
@@ -78,8 +63,8 @@ def random_modules(
     rng: np.random.Generator, modules: Modules, n: int
 ) -> np.ndarray:
     """Rows of n random modules."""
-    volumes = np.array(list(VOLUME_SHARE))
-    share = np.array(list(VOLUME_SHARE.values()))
+    volumes = np.array(list(modules.design.noise_share))
+    share = np.array(list(modules.design.noise_share.values()))
     volume = volumes[rng.choice(len(volumes), size=n, p=share / share.sum())]
     first = np.searchsorted(modules.volume_id, volume, side="left")
     last = np.searchsorted(modules.volume_id, volume, side="right")
@@ -102,13 +87,13 @@ def random_points(
     return np.stack((u, (2.0 * along - 1.0) * modules.half_v[module]), axis=1)
 
 
-def random_slopes(rng: np.random.Generator, volume: np.ndarray) -> np.ndarray:
+def random_slopes(rng: np.random.Generator, is_barrel: np.ndarray) -> np.ndarray:
     """Slopes du/dw, dv/dw of the crossing pieces of track, [n, 2].
 
     In the barrels like tracks from the beam line, in the end-caps at random
     angles to the beam: so are the cluster sizes of the TrackML noise.
     """
-    n = len(volume)
+    n = len(is_barrel)
     angle = np.abs(rng.normal(scale=DISC_ANGLE_SIGMA, size=n))
     slope = np.tan(np.minimum(angle, ANGLE_MAX))
     turn = rng.uniform(-np.pi, np.pi, size=n)
@@ -116,7 +101,7 @@ def random_slopes(rng: np.random.Generator, volume: np.ndarray) -> np.ndarray:
     across = rng.normal(scale=BARREL_SLOPE_SIGMA, size=n)
     along = np.sinh(rng.uniform(-BARREL_ETA_MAX, BARREL_ETA_MAX, size=n))
     barrel = np.stack((across, along), axis=1)
-    return np.where(np.isin(volume, BARREL_VOLUMES)[:, None], barrel, disc)
+    return np.where(is_barrel[:, None], barrel, disc)
 
 
 def cells_under(
@@ -147,3 +132,19 @@ def cells_under(
     n_cells = np.round(2.0 * half / pitch)
     inside = ((channel >= 0) & (channel < n_cells)).all(axis=1)
     return channel[inside], path[inside]
+
+
+def joined(found: Measurements, noise: Noise) -> Measurements:
+    """Hits of particles, then noise hits, whose particle is -1."""
+    n_found, n_noise = len(found.module), len(noise.module)
+    both = np.concatenate
+    return Measurements(
+        particle=both((found.particle, np.full(n_noise, -1))),
+        module=both((found.module, noise.module)),
+        position=both((found.position, noise.position)),
+        true_position=both((found.true_position, noise.point)),
+        true_momentum=both((found.true_momentum, np.zeros((n_noise, 3)))),
+        cell_hit=both((found.cell_hit, n_found + noise.cell_hit)),
+        cell_channel=both((found.cell_channel, noise.cell_channel)),
+        cell_value=both((found.cell_value, noise.cell_value)),
+    )

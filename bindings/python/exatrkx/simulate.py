@@ -31,6 +31,7 @@ from . import (
     _merge,
     _noise,
     _secondaries,
+    _space_points,
     _weights,
 )
 from ._trackml_csv import Table, event_path, write_table
@@ -80,7 +81,10 @@ def simulate_event(
         found = _faults.lose_hits(found, options.faults, options.seed, event)
         world = simulation.modules, options.faults, options.seed
         found, noise = _faults.see(found, *world), _faults.see(noise, *world)
-    return event_tables(rng, simulation.modules, particles, found, noise)
+    hits = _noise.joined(found, noise)
+    if simulation.modules.design.stereo_volumes:
+        hits = _space_points.join(simulation.modules, hits)
+    return event_tables(rng, simulation.modules, particles, hits)
 
 
 def event_tables(
@@ -88,33 +92,30 @@ def event_tables(
     modules: _detector.Modules,
     particles: _generator.Particles,
     found: _fatras.Measurements,
-    noise: _noise.Noise,
 ) -> dict[str, Table]:
-    """Merge hits of particles and noise into TrackML form.
+    """The hits in TrackML form.
 
     Hits are numbered from 1 by volume, layer and module, in random order
     inside a module.
     """
-    module = np.concatenate((found.module, noise.module))
-    shuffled = rng.permutation(len(module))
-    order = shuffled[np.argsort(module[shuffled], kind="stable")]
-    module = module[order]
+    shuffled = rng.permutation(len(found.module))
+    order = shuffled[np.argsort(found.module[shuffled], kind="stable")]
+    module = found.module[order]
     hit_id = np.arange(1, len(order) + 1)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = hit_id
-    position = np.concatenate((found.position, noise.position))[order]
     hits = {
         "hit_id": hit_id,
-        **columns(position, "x", "y", "z"),
+        **columns(found.position[order], "x", "y", "z"),
         "volume_id": modules.volume_id[module],
         "layer_id": modules.layer_id[module],
         "module_id": modules.module_id[module],
     }
     return {
         "hits": hits,
-        "cells": cell_table(number, found, noise),
+        "cells": cell_table(number, found),
         "particles": particle_table(particles, found),
-        "truth": truth_table(order, particles, found, noise),
+        "truth": truth_table(order, particles, found),
     }
 
 
@@ -123,19 +124,14 @@ def columns(values: np.ndarray, *names: str) -> Table:
     return {name: values[:, i] for i, name in enumerate(names)}
 
 
-def cell_table(
-    number: np.ndarray, found: _fatras.Measurements, noise: _noise.Noise
-) -> Table:
+def cell_table(number: np.ndarray, found: _fatras.Measurements) -> Table:
     """cells.csv, sorted by hit; number is the hit_id of each hit."""
-    hit = np.concatenate((found.cell_hit, len(found.module) + noise.cell_hit))
-    channel = np.concatenate((found.cell_channel, noise.cell_channel))
-    value = np.concatenate((found.cell_value, noise.cell_value))
-    hit_id = number[hit]
+    hit_id, channel = number[found.cell_hit], found.cell_channel
     order = np.lexsort((channel[:, 1], channel[:, 0], hit_id))
     return {
         "hit_id": hit_id[order],
         **columns(channel[order], "ch0", "ch1"),
-        "value": value[order],
+        "value": found.cell_value[order],
     }
 
 
@@ -143,12 +139,13 @@ def particle_table(
     particles: _generator.Particles, found: _fatras.Measurements
 ) -> Table:
     """particles.csv, with particles that left no hit."""
+    owner = found.particle[found.particle >= 0]
     return {
         "particle_id": particles.particle_id,
         **columns(particles.position, "vx", "vy", "vz"),
         **columns(particles.momentum, "px", "py", "pz"),
         "q": particles.charge,
-        "nhits": np.bincount(found.particle, minlength=len(particles)),
+        "nhits": np.bincount(owner, minlength=len(particles)),
     }
 
 
@@ -156,20 +153,15 @@ def truth_table(
     order: np.ndarray,
     particles: _generator.Particles,
     found: _fatras.Measurements,
-    noise: _noise.Noise,
 ) -> Table:
     """truth.csv; noise has particle 0, momentum 0 and weight 0."""
-    n_noise = len(noise.module)
-    nowhere = np.full(n_noise, -1)
-    owner = np.concatenate((found.particle, nowhere))[order]
-    position = np.concatenate((found.true_position, noise.point))[order]
-    momentum = np.concatenate((found.true_momentum, np.zeros((n_noise, 3))))
+    owner, position = found.particle[order], found.true_position[order]
     particle_id = np.where(owner >= 0, particles.particle_id[owner], 0)
     return {
         "hit_id": np.arange(1, len(order) + 1),
         "particle_id": particle_id,
         **columns(position, "tx", "ty", "tz"),
-        **columns(momentum[order], "tpx", "tpy", "tpz"),
+        **columns(found.true_momentum[order], "tpx", "tpy", "tpz"),
         "weight": _weights.hit_weights(
             owner,
             position[:, 2],
@@ -208,8 +200,8 @@ def parser() -> argparse.ArgumentParser:
     sets = ", ".join(f"{name} {pileup}" for name, pileup in SETS.items())
     result = argparse.ArgumentParser(
         prog="python -m exatrkx.simulate",
-        description="Simulate TrackML events with ACTS (Generic detector, "
-        "Fatras, geometric digitization).",
+        description="Simulate events in TrackML form with ACTS (Fatras, geometric "
+        "digitization).",
     )
     add = result.add_argument
     add("--out", metavar="DIR", help="folder of the events, made if missing")
@@ -224,6 +216,12 @@ def parser() -> argparse.ArgumentParser:
     add("--pileup", type=natural, metavar="P", help="collisions in an event")
     add("--set", choices=SETS, help=f"pile-up by name: {sets}")
     add("--seed", type=natural, default=1, metavar="S", help="default 1")
+    add(
+        "--detector",
+        choices=_fatras.DETECTORS,
+        default="trackml",
+        help="that of TrackML, the default, or the Open Data Detector",
+    )
     add(
         "--noise",
         type=fraction,
@@ -278,7 +276,6 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         nargs="+",
         default=(),
-        choices=sorted(_detector.SENSORS),
         metavar="V",
         help="volumes without hits, such as 9 14 18: no end-caps at positive z",
     )
@@ -394,8 +391,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
             simulation = _fatras.Fatras(
-                scratch, args.field, args.tesla, args.coil_centre
+                scratch, args.field, args.tesla, args.coil_centre, args.detector
             )
+            known = simulation.modules.design.sensors
+            for volume in set(args.dead_volumes) - set(known):
+                raise ValueError(
+                    f"--dead-volumes {volume}: the detector has {sorted(known)}"
+                )
             if args.detectors is not None:
                 table = _detector.module_table(simulation.modules)
                 write_table(args.detectors, table)

@@ -19,7 +19,7 @@ from typing import Any
 import acts
 import acts.examples as ae
 import numpy as np
-from exatrkx import _detector, _fatras, _field, _trackml_csv
+from exatrkx import _fatras, _field, _trackml_csv, _trackml_detector
 
 from .stage import Run
 
@@ -379,7 +379,8 @@ def prepare(prefixes: list[str], n_threads: int) -> Run:
         raise RuntimeError("it runs events side by side, not one on several threads")
     with tempfile.TemporaryDirectory() as scratch:
         magnet = _fatras.magnetic_field(scratch, "solenoid", _field.CENTRE_FIELD, 0.0)
-        detector, modules = _detector.build(scratch)
+        detector = _trackml_detector.build(scratch)
+    modules = detector.modules
     errors = learn_errors(modules)
 
     def event(hits: Hits) -> tuple[Any, Any, Any]:
@@ -388,7 +389,7 @@ def prepare(prefixes: list[str], n_threads: int) -> Run:
         return hits.module.tolist(), hits.local.tolist(), (sigma**2).tolist()
 
     events = [event(Hits.read(prefix, modules)) for prefix in prefixes]
-    finder = Finder(detector.trackingGeometry(), magnet, modules, events, n_threads)
+    finder = Finder(detector.geometry, magnet, modules, events, n_threads)
 
     def labels(found: dict[int, list[Any]]) -> np.ndarray:
         assert detector is not None  # kept as long as its geometry

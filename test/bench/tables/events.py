@@ -28,11 +28,13 @@ def event_options(
     return parser
 
 
-def read_events(folder: Path, count: int) -> list[exatrkx.Event]:
-    """The first events of a folder, by name."""
+def read_events(
+    folder: Path, count: int, detector: Path | None = None
+) -> list[exatrkx.Event]:
+    """The first events of a folder, by name; detector: default the shipped one."""
     hits = sorted(folder.glob("*-hits.csv*"))[:count]
     if len(hits) < count:
         raise FileNotFoundError(f"{folder}: {len(hits)} events, {count} are needed")
-    detector = exatrkx.Detector.load()
+    modules = exatrkx.Detector.load(detector)
     prefixes = [str(path).split("-hits.csv")[0] for path in hits]
-    return [exatrkx.Event.from_trackml(p, detector=detector) for p in prefixes]
+    return [exatrkx.Event.from_trackml(p, detector=modules) for p in prefixes]
