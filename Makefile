@@ -189,7 +189,7 @@ help:
 	@echo 'make check-mutants        share of broken parsers that a suite finds'
 	@echo 'make check-soak check-schedule   10 000 events; threads that yield at random'
 	@echo 'make check-soak-training check-large check-leaks   an hour; 10 million hits; programs'
-	@echo 'make check-sample check-all   the sample in CI; everything, an hour'
+	@echo 'make check-sample check-all   the sample in CI; everything, over an hour'
 	@echo 'make gpu          build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make resources    registers and spills of the CUDA kernels'
 	@echo 'make bench        time every stage and operator'

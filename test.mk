@@ -289,7 +289,8 @@ COVERAGE := --coverage -fprofile-update=atomic
 COVERAGE_FLAGS := OPTIMISE='-O0 -g' FLAGS_simd='$(FLAGS_simd) -O1'
 COVERAGE_INPUTS := device:cuda_shim_inputs device:cuda_shim_index
 COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(COVERAGE_INPUTS) \
-    $(patsubst %,device:%,cuda cuda_half cuda_labels cuda_parts cuda_train))
+    $(patsubst %,device:%,cuda cuda_half cuda_labels cuda_parts cuda_train) \
+    device:cuda_shim_batch)
 COVERAGE_SAMPLE := quick
 COVERAGE_OF_SAMPLE := quick $(if $(SHIM_CXX),$(COVERAGE_INPUTS))
 coverage: deps
@@ -305,7 +306,7 @@ fuzz check-fuzz:
 	@test/fuzz/run.sh
 
 # A sample of the four above, so that none of them stops working unnoticed; and
-# everything, in about an hour.
+# everything, in an hour to an hour and a half.
 check-sample:
 	@$(MAKE) --no-print-directory asan ITEMS='faults quick'
 	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
