@@ -28,19 +28,19 @@ def join(modules: Modules, hits: Measurements) -> Measurements:
     """
     stereo = np.isin(modules.volume_id[hits.module], modules.design.stereo_volumes)
     first, second = pairs(modules, hits, np.flatnonzero(stereo))
-    place, along = where(modules, hits, first, second)
+    point, along = where(modules, hits, first, second)
     opposite = where(modules, hits, second, first)[1]
     half = TOLERANCE * modules.half_v[hits.module[first]]
     inside = (np.abs(along) <= half) & (np.abs(opposite) <= half)
-    first, second, place = first[inside], second[inside], place[inside]
+    first, second, point = first[inside], second[inside], point[inside]
     owner = hits.particle[first]
     same = (owner == hits.particle[second]) & (owner >= 0)
     plain = np.flatnonzero(~stereo)
     n = len(plain)
     joined = taken(hits, np.concatenate((plain, first)))
-    joined.position[n:] = place
+    joined.position[n:] = point
     joined.particle[n:] = np.where(same, owner, -1)
-    joined.true_position[n:][~same] = place[~same]
+    joined.true_position[n:][~same] = point[~same]
     joined.true_momentum[n:][~same] = 0.0
     return joined
 
@@ -89,6 +89,6 @@ def taken(hits: Measurements, rows: np.ndarray) -> Measurements:
 
 
 def ranges(begin: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """begin[0], begin[0] + 1, ... count[0] of them, then those of the next."""
+    """begin[0], begin[0] + 1, ... count[0] values, then the same for each next."""
     before = np.cumsum(count) - count
     return np.arange(count.sum()) + np.repeat(begin - before, count)

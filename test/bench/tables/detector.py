@@ -1,11 +1,11 @@
-"""detector -- a shipped model on another detector, and what learning there brings.
+"""detector -- a shipped model on another detector, and what it gains by learning there.
 
     python -m tables.detector --data DIR [DIR ...] --validation DIR \\
         --events DIR --detector FILE
 
 From the shipped model, one step after the other: the completion and the first pass
 are learned from true tracks, then the filter and the graph network are trained
-further, all on the events of --data. Measured on those of --events, which no step
+further, all on the events of --data. Measured on the events of --events, which no step
 has seen. Trainings have three seeds.
 
 SPDX-License-Identifier: Apache-2.0
