@@ -64,13 +64,15 @@ static const struct checkop_perceptron shapes[] = {
 /* Products of AVX512_BF16, then in tiles. */
 #define N_KINDS 2
 
-/* The streams compute in bfloat16, on what can. */
+/* The streams compute in bfloat16, on what can; a device has no bfloat16. */
 static void start(const char *name, int32_t in_tiles)
 {
     const int32_t has_tiles = in_tiles && etx_cpu_has_tiles();
 
     if (in_tiles && !has_tiles)
         etx_test_skip(name, "no AMX_BF16");
+    etx_context_free(check.device);
+    check.device = NULL;
     check.n_implementations = 1;
     if (etx_cpu_has_bfloat16())
         check.implementation[check.n_implementations++] =

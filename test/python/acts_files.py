@@ -38,7 +38,7 @@ def sequencer(simulation: _fatras.Fatras, seed: int, out: Path) -> Any:
             level=quiet,
             inputMeasurements="measurement_subset",
             outputSpacePoints="spacepoints",
-            trackingGeometry=simulation.detector.trackingGeometry(),
+            trackingGeometry=simulation.detector.geometry,
             geometrySelection=volumes,
         )
     )

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ._trackml_csv import Table
+
 
 def acts_numbers(numbers: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """Volume, layer and module numbers as ACTS has them."""
@@ -198,8 +200,9 @@ def drift_depth(modules: Modules, rows: np.ndarray) -> np.ndarray:
     """Depth in mm over which the charge of the modules is collected."""
     design = modules.design
     barrel = np.isin(modules.volume_id[rows], design.barrel_volumes)
-    depth: np.ndarray = modules.half_thickness[rows]
-    return np.where(barrel, design.barrel_depth, 2.0) * depth
+    factor: np.ndarray = np.where(barrel, design.barrel_depth, 2.0)
+    depth: np.ndarray = factor * modules.half_thickness[rows]
+    return depth
 
 
 def sensor_config(modules: Modules, row: int) -> dict[str, Any]:

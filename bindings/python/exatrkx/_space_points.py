@@ -91,4 +91,5 @@ def taken(hits: Measurements, rows: np.ndarray) -> Measurements:
 def ranges(begin: np.ndarray, count: np.ndarray) -> np.ndarray:
     """begin[0], begin[0] + 1, ... count[0] values, then the same for each next."""
     before = np.cumsum(count) - count
-    return np.arange(count.sum()) + np.repeat(begin - before, count)
+    row: np.ndarray = np.arange(count.sum()) + np.repeat(begin - before, count)
+    return row
