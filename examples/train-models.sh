@@ -8,7 +8,9 @@ set -eu
 out=$1
 shift
 train="build/examples/etx-train $*"
-configs=examples/configs
+configs=examples/configs/shipped
+training='train-medium train-full train-full-more train-full-most robust-medium
+robust-full-trackml robust-full-flat robust-medium-flat'
 mkdir -p "$out"
 export PYTHONPATH=bindings/python ETX_LIBRARY="${ETX_LIBRARY:-lib/libexatrkx.so}"
 
@@ -44,23 +46,12 @@ stage()
     result=$2
     shift 2
     [ ! -f "$out/$result.safetensors.checkpoint" ] || set -- "$@" --resume
-    $train --config "$configs/$config.json" --data "$out/train-medium" \
-        --data "$out/train-full" --data "$out/train-full-more" \
-        --data "$out/train-full-most" \
-        --validation "$out/valid-medium" --validation "$out/valid-full" \
-        --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
-}
-# The same with hits, cells and modules as worse detectors have them and beam spots of
-# three lengths.
-robust()
-{
-    config=$1
-    result=$2
-    shift 2
-    for set in medium full-trackml full-flat medium-flat; do
-        set -- "$@" --data "$out/robust-$set"
+    for set in $training; do
+        set -- "$@" --data "$out/$set"
     done
-    stage "$config" "$result" "$@"
+    $train --config "$configs/$config.json" --validation "$out/valid-medium" \
+        --validation "$out/valid-full" \
+        --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
 }
 
 # adjust FROM TO KEY=VALUE...: other options
@@ -77,46 +68,35 @@ adjust()
 # file that holds them begins with an embedding. From here on the networks see what
 # the first pass leaves of large events: they learn from whole small ones, too. One
 # embedding serves all models.
-stage embedding_first embedding
+stage embedding_first embedding_first
 build/examples/etx-learn-completion --data "$out/completion" \
-    --model "$out/embedding.safetensors" --out "$out/tables_learned.safetensors"
+    --model "$out/embedding_first.safetensors" --out "$out/tables_learned.safetensors"
 adjust tables_learned tables first_pass.min_hits=50000
-robust embedding_left embedding_left --start "$out/tables.safetensors"
+stage embedding embedding --start "$out/tables.safetensors"
 
-adjust embedding_left default_embedding embedding.graph.radius=0.42 \
+adjust embedding default_embedding embedding.graph.radius=0.42 \
     embedding.graph.max_edges_per_hit=80
 stage filter filter --start "$out/default_embedding.safetensors"
-stage filter_again filter_again --start "$out/filter.safetensors"
-robust filter_left filter_left --start "$out/filter_again.safetensors"
-adjust filter_left filter_bounded filter.cut=0.003 filter.max_edges_per_hit=10
+adjust filter filter_bounded filter.cut=0.003 filter.max_edges_per_hit=10
 stage gnn gnn --start "$out/filter_bounded.safetensors"
-stage gnn_again gnn_again --start "$out/gnn.safetensors"
-stage gnn_wide gnn_wide --start "$out/gnn_again.safetensors"
-stage gnn_wide_again gnn_wide_again --start "$out/gnn_wide.safetensors"
-robust gnn_left gnn_left --start "$out/gnn_wide_again.safetensors"
-adjust gnn_left default_large filter.max_edges_per_hit=8
+stage gnn_last gnn_last --start "$out/gnn.safetensors"
+adjust gnn_last default_large filter.max_edges_per_hit=8
 adjust default_large default first_pass.min_hits=0
 
 # The same networks without the features of cells.
 adjust default_large positions_start --without-cells filter.cut=0.001 \
     filter.max_edges_per_hit=16
 stage filter_positions filter_positions --start "$out/positions_start.safetensors"
-stage gnn_positions positions_large --start "$out/filter_positions.safetensors"
-adjust positions_large positions first_pass.min_hits=0
+stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
+adjust gnn_positions positions first_pass.min_hits=0
 
 # The filter on the candidates of a wider radius, and the graph network of twice the
 # width that starts as the one before.
 adjust default_large accurate_embedding embedding.graph.radius=0.6 \
     embedding.graph.max_edges_per_hit=150
-robust filter_accurate_left filter_accurate_left \
-    --start "$out/accurate_embedding.safetensors"
-adjust filter_accurate_left accurate_bounded filter.cut=0.003 \
-    filter.max_edges_per_hit=14
+stage filter_accurate filter_accurate --start "$out/accurate_embedding.safetensors"
+adjust filter_accurate accurate_bounded filter.cut=0.003 filter.max_edges_per_hit=14
 python3 -m exatrkx.widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
-stage gnn_accurate_again gnn_accurate_again \
-    --start "$out/gnn_accurate.safetensors"
-robust gnn_accurate_left gnn_accurate_left \
-    --start "$out/gnn_accurate_again.safetensors"
-robust gnn_accurate_last accurate --start "$out/gnn_accurate_left.safetensors"
+stage gnn_accurate_last accurate --start "$out/gnn_accurate.safetensors"
