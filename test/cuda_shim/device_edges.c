@@ -12,6 +12,7 @@ etx_context *shim_context(int32_t index, int32_t keep_graphs)
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.device = ETX_DEVICE_CUDA;
     options.device_index = index;
+    options.precision = ETX_PRECISION_FLOAT32;
     options.keep_graphs = keep_graphs;
     ck_assert_ok(etx_context_create(&context, &options));
     return context;

@@ -11,6 +11,7 @@
 #define N_NODES 700
 #define N_EDGES 5000
 
+/* Networks compute in float32. */
 etx_context *shim_context(int32_t index, int32_t keep_graphs);
 
 /* In any order, some of them twice; index: as rows of 64-bit numbers. */
