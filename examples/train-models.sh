@@ -8,7 +8,7 @@ set -eu
 out=$1
 shift
 train="build/examples/etx-train $*"
-configs=examples/configs/shipped
+configs=examples/configs/models
 training='train-medium train-full train-full-more train-full-most robust-medium
 robust-full-trackml robust-full-flat robust-medium-flat'
 mkdir -p "$out"
@@ -83,15 +83,8 @@ stage gnn_last gnn_last --start "$out/gnn.safetensors"
 adjust gnn_last default_large filter.max_edges_per_hit=8
 adjust default_large default first_pass.min_hits=0
 
-# The same networks without the features of cells.
-adjust default_large positions_start --without-cells filter.cut=0.001 \
-    filter.max_edges_per_hit=16
-stage filter_positions filter_positions --start "$out/positions_start.safetensors"
-stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
-adjust gnn_positions positions first_pass.min_hits=0
-
 # The filter on the candidates of a wider radius, and the graph network of twice the
-# width that starts as the one before.
+# width that starts as the one of default.
 adjust default_large accurate_embedding embedding.graph.radius=0.6 \
     embedding.graph.max_edges_per_hit=150
 stage filter_accurate filter_accurate --start "$out/accurate_embedding.safetensors"
@@ -100,3 +93,10 @@ python3 -m exatrkx.widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_last accurate --start "$out/gnn_accurate.safetensors"
+
+# The same networks without the features of cells.
+adjust default_large positions_start --without-cells filter.cut=0.001 \
+    filter.max_edges_per_hit=16
+stage filter_positions filter_positions --start "$out/positions_start.safetensors"
+stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
+adjust gnn_positions positions first_pass.min_hits=0
