@@ -58,7 +58,7 @@ void faults_close(void);
 #define FAULTS_N_EVENTS    3 /* the last one to validate on */
 #define FAULTS_N_MODELS    9
 #define FAULTS_N_FITTED    70 /* more than two blocks of tracks */
-#define FAULTS_PARTS       4 /* added to a stage: on parts of a graph */
+#define FAULTS_PARTS       4  /* added to a stage: on parts of a graph */
 #define FAULTS_HASH_START  UINT64_C(0xcbf29ce484222325)
 
 extern struct faults_shared {
