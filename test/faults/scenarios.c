@@ -407,8 +407,7 @@ CALL(resolve_tracks)
         &world->out.tracks, world->tracks, parameters, 1, 3);
 }
 
-/* What outputs hold before a call that leaves them as they were when it fails.
- */
+/* What outputs hold before a call that leaves them when it fails. */
 #define UNTOUCHED 0x5a
 
 static void assert_untouched(const void *output, size_t size)
