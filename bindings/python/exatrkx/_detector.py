@@ -90,7 +90,7 @@ def read_modules(geometry: Any, design: Design) -> Modules:
     identity, number, placement, size = [], [], [], []
     for surface in surfaces:
         gid = surface.geometryId
-        if gid.sensitive == 0:
+        if gid.sensitive == 0 or surface.type != acts.SurfaceType.Plane:
             continue
         identity.append(gid.value)
         number.append((gid.volume, gid.layer, gid.sensitive))
@@ -246,7 +246,8 @@ def read_out(
     for axis, (pitch, half) in enumerate(axes):
         weighted = value * (cell_channel[:, axis] + 0.5)
         mean = np.bincount(cell_hit, weighted, minlength=len(module)) / total
-        local[:, axis] = mean * pitch[module] - half[module]
+        begin = 0.5 * n_cells(half, pitch)[module] * pitch[module]
+        local[:, axis] = mean * pitch[module] - begin
     return value, to_global(modules, module, local)
 
 
@@ -260,12 +261,19 @@ def to_global(
     return points
 
 
+def n_cells(half: np.ndarray, pitch: np.ndarray) -> np.ndarray:
+    """Cells along an axis; where a whole number is longer, the outer two are cut."""
+    count: np.ndarray = np.ceil(np.round(2.0 * half / pitch, 6))
+    return count
+
+
 def axis_config(name: str, half: float, pitch: float) -> dict[str, Any]:
     """Cells of one local axis."""
+    count = int(n_cells(np.array(half), np.array(pitch)))
     return {
-        "bins": round(2.0 * half / pitch),
-        "min": -float(half),
-        "max": float(half),
+        "bins": count,
+        "min": -0.5 * count * float(pitch),
+        "max": 0.5 * count * float(pitch),
         "option": "open",
         "type": "equidistant",
         "value": name,

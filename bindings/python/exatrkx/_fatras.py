@@ -21,10 +21,7 @@ from . import _detector, _field, _open_data_detector, _trackml_detector
 from ._generator import Particles
 
 FIELDS = ("solenoid", "uniform")
-DETECTORS = {
-    "trackml": _trackml_detector.build,
-    "open-data": _open_data_detector.build,
-}
+DETECTORS = {"trackml": _trackml_detector, "open-data": _open_data_detector}
 MIN_MOMENTUM = 0.05  # GeV; slower particles stop
 PART_MAX = 60000  # particles under one vertex number; the field has 16 bits
 
@@ -72,7 +69,7 @@ class Fatras:
 
         self.scratch = scratch
         self.field = magnetic_field(scratch, field, centre_field, coil_centre)
-        self.detector = DETECTORS[detector](scratch)
+        self.detector = DETECTORS[detector].build(scratch)
         self.modules = self.detector.modules
         path = os.path.join(scratch, "digitization.json")
         with open(path, "w", encoding="ascii") as file:

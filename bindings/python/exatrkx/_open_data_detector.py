@@ -12,8 +12,10 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +81,8 @@ class Part:
     """A barrel and its two end-caps."""
 
     volume: int  # of the end-cap at negative z; the next two are the others'
+    radii: tuple[float, float]  # mm, of its volumes
+    half_length: float  # mm, of the barrel's volumes
     layers: tuple[tuple[float, int], ...]  # radius in mm, number of staves
     tilt: float  # rad, of a stave
     n_modules: int  # of a stave
@@ -92,6 +96,8 @@ class Part:
 
 PIXEL = Part(
     volume=16,
+    radii=(24.0, 205.0),
+    half_length=560.0,
     layers=((34.0, 16), (70.0, 32), (116.0, 52), (172.0, 78)),
     tilt=0.12,
     n_modules=14,
@@ -107,6 +113,8 @@ PIXEL = Part(
 )
 SHORT_STRIP = Part(
     volume=23,
+    radii=(205.0, 720.0),
+    half_length=1215.0,
     layers=((260.0, 40), (360.0, 56), (500.0, 78), (660.0, 102)),
     tilt=-0.15,
     n_modules=21,
@@ -121,9 +129,11 @@ SHORT_STRIP = Part(
     ),
     silicon=1.4,
 )
-STEREO_DISC = (Sensor(-2.5, 0.02), Sensor(2.5, -0.02))
+STEREO_DISC = (Sensor(-2.5, -0.02), Sensor(2.5, 0.02))
 LONG_STRIP = Part(
     volume=28,
+    radii=(720.0, 1100.0),
+    half_length=1215.0,
     layers=((820.0, 60), (1020.0, 80)),
     tilt=-0.15,
     n_modules=21,
@@ -140,7 +150,8 @@ LONG_STRIP = Part(
 PARTS = (PIXEL, SHORT_STRIP, LONG_STRIP)
 
 ENVELOPE = 5.0  # mm around the modules of a layer
-BEAM_HOLE = (24.0, 3100.0)  # radius and half length in mm
+HALF_LENGTH = 3100.0  # mm, of the tracker
+BORDER = 0.01  # mm, from a volume's turning surface to its end
 Z_AXIS = np.array((0.0, 0.0, 1.0))
 # As ACTS has it: radiation and nuclear interaction length in mm, A, Z, mol/mm3.
 SILICON = (93.7, 465.2, 28.03, 14.0, 8.3e-5)
@@ -155,10 +166,9 @@ def build(scratch: str) -> Detector:
     config = acts.Blueprint.Config()
     config.envelope = acts.ExtentEnvelope(z=[20.0, 20.0], r=[0.0, 20.0])
     root = acts.Blueprint(config)
-    tracker = root.addCylinderContainer("tracker", acts.AxisDirection.AxisR)
-    middle = acts.Transform3(acts.Vector3(0.0, 0.0, 0.0))
-    hole = acts.CylinderVolumeBounds(0.0, *BEAM_HOLE)
-    tracker.addStaticVolume(middle, hole, "beam")
+    tracker = add_container(root, "tracker", "AxisR")
+    length = (-HALF_LENGTH, HALF_LENGTH)
+    add_volume(tracker, "beam", (0.0, PIXEL.radii[0]), length)
     planes = [plane for part in PARTS for plane in add_part(tracker, part)]
     context = acts.GeometryContext.dangerouslyDefaultConstruct()
     geometry = root.construct(acts.BlueprintOptions(), context, acts.logging.ERROR)
@@ -176,57 +186,130 @@ def is_supported() -> bool:
 
 def add_part(tracker: Any, part: Part) -> list[Any]:
     """Put a barrel and its end-caps in place; their planes."""
+    along = add_container(tracker, str(part.volume), "AxisZ")
+    return [
+        *add_discs(along, part, -1),
+        *add_barrel(along, part),
+        *add_discs(along, part, 1),
+    ]
+
+
+def add_barrel(along: Any, part: Part) -> list[Any]:
+    """Put layers and the gaps between them in place, from the inside; the planes."""
+    half_u = part.half_size[0]
+    reach = half_u * abs(np.sin(part.tilt)) + thickness(part.sensors)
+    borders = [part.radii[0]]
+    for radius, _ in part.layers:
+        borders += [radius - reach, np.hypot(radius + reach, half_u)]
+    borders.append(part.radii[1])
+    layers = [barrel(part, k) for k in range(len(part.layers))]
+    bins = [(n_staves, part.n_modules) for _, n_staves in part.layers]
+    across = add_container(along, f"volume {part.volume + 1}", "AxisR")
+    length = (-part.half_length, part.half_length)
+    for i, radii in enumerate(itertools.pairwise(borders)):
+        add_layer(across, part.volume + 1, i, radii, length, layers, bins)
+    return [plane for planes in layers for plane in planes]
+
+
+def add_discs(along: Any, part: Part, side: int) -> list[Any]:
+    """The same of an end-cap, at positive (1) or negative z (-1), by growing z."""
+    reach = max(
+        abs(ring.offset) + ring.gap + thickness(ring.sensors) for ring in part.rings
+    )
+    volume = part.volume + 1 + side
+    discs = [side * z for z in part.discs[::side]]
+    ends = sorted((side * part.half_length, side * HALF_LENGTH))
+    borders = [ends[0], *(z + way for z in discs for way in (-reach, reach)), ends[1]]
+    layers = [disc(part, z, side) for z in discs]
+    bins = [(len(part.rings), part.rings[0].n_modules)] * len(discs)
+    across = add_container(along, f"volume {volume}", "AxisZ")
+    for i, length in enumerate(itertools.pairwise(borders)):
+        add_layer(across, volume, i, part.radii, length, layers, bins)
+    return [plane for planes in layers for plane in planes]
+
+
+def thickness(sensors: tuple[Sensor, ...]) -> float:
+    """From the middle of a module to the end of its layer, in mm."""
+    return max(abs(sensor.offset) for sensor in sensors) + ENVELOPE
+
+
+def add_container(parent: Any, name: str, axis: str) -> Any:
+    """A row of volumes, each of which begins where the one before it ends."""
     import acts
 
-    axis = acts.AxisDirection
-    gap = acts.VolumeAttachmentStrategy.Gap
-    along = tracker.addCylinderContainer(str(part.volume), axis.AxisZ)
-    along.attachmentStrategy = gap
-    added = []
-    for side in (-1, 0, 1):
-        volume = part.volume + 1 + side
-        across = along.addCylinderContainer(
-            f"volume {volume}", axis.AxisZ if side else axis.AxisR
-        )
-        across.attachmentStrategy = gap
-        for k in range(len(part.discs if side else part.layers)):
-            planes = disc(part, k, side) if side else barrel(part, k)
-            bins = (
-                (len(part.rings), part.rings[0].n_modules)
-                if side
-                else (part.layers[k][1], part.n_modules)
-            )
-            add_layer(across, volume, k, planes, bins)
-            added += planes
-    return added
+    container = parent.addCylinderContainer(name, getattr(acts.AxisDirection, axis))
+    container.attachmentStrategy = acts.VolumeAttachmentStrategy.Second
+    return container
 
 
 def add_layer(
-    parent: Any, volume: int, k: int, planes: list[Any], bins: tuple[int, int]
+    parent: Any,
+    volume: int,
+    i: int,
+    radii: tuple[float, float],
+    length: tuple[float, float],
+    layers: list[list[Any]],
+    bins: list[tuple[int, int]],
 ) -> None:
-    """Make a layer of planes; bins: to look for them in."""
+    """Volume i of gap, layer, gap, ...; bins: to look for the planes of a layer in.
+
+    Layers have even numbers, as in ACTS.
+    """
     import acts
 
+    identity = acts.GeometryIdentifierBlueprintNode()
+    identity.setAllVolumeIdsTo(volume)
+    identity.setLayerIdTo(i + 1)
+    parent.addChild(identity)
+    name = f"volume {volume}, {i + 1}"
+    if i % 2 == 0:
+        add_volume(identity, name, radii, length)
+        return
+    node = add_volume(identity, name, radii, length, layers[i // 2])
     kind = "Cylinder" if volume in DESIGN.barrel_volumes else "Disc"
     arrays = acts.SurfaceArrayNavigationPolicy
     look = arrays.Config()
     look.layerType = getattr(arrays.LayerType, kind)
-    look.bins = bins
+    look.bins = bins[i // 2]
+    node.layerType = getattr(acts.LayerBlueprintNode.LayerType, kind)
+    node.navigationPolicyFactory = borders_only().add(arrays, look)
+
+
+def add_volume(
+    parent: Any,
+    name: str,
+    radii: tuple[float, float],
+    length: tuple[float, float],
+    planes: Sequence[Any] = (),
+) -> Any:
+    """A volume between radii, and between two z; planes: what it has.
+
+    A particle that enters a volume from outside, meets nothing and leaves
+    through the same surface would be lost: ACTS takes both crossings for one,
+    unless another surface is crossed between them. So one lies next to it.
+    """
+    import acts
+
+    cylinder = acts.CylinderBounds(
+        radii[1] - BORDER, 0.5 * (length[1] - length[0]) - 2.0 * BORDER
+    )
+    middle = acts.Transform3(acts.Vector3(0.0, 0.0, 0.5 * (length[0] + length[1])))
+    node = parent.addLayer(name)
+    node.surfaces = [*planes, acts.Surface.createCylinder(middle, cylinder)]
+    inner = 0.0 if planes else radii[1] - radii[0] - BORDER
+    node.envelope = acts.ExtentEnvelope(z=[BORDER] * 2, r=[inner, 0.5 * BORDER])
+    node.layerType = acts.LayerBlueprintNode.LayerType.Cylinder
+    node.navigationPolicyFactory = borders_only()
+    return node
+
+
+def borders_only() -> Any:
+    """How a particle finds its way out of a volume."""
+    import acts
+
     borders = acts.TryAllNavigationPolicy.Config()
     borders.portals, borders.sensitives = True, False
-    identity = acts.GeometryIdentifierBlueprintNode()
-    identity.setAllVolumeIdsTo(volume)
-    identity.setLayerIdTo(2 * (k + 1))
-    parent.addChild(identity)
-    layer = identity.addLayer(f"layer {volume} {k}")
-    layer.surfaces = planes
-    layer.layerType = getattr(acts.LayerBlueprintNode.LayerType, kind)
-    layer.envelope = acts.ExtentEnvelope(z=[ENVELOPE] * 2, r=[ENVELOPE] * 2)
-    layer.navigationPolicyFactory = (
-        acts.NavigationPolicyFactory.make()
-        .add(acts.TryAllNavigationPolicy, borders)
-        .add(arrays, look)
-    )
+    return acts.NavigationPolicyFactory.make().add(acts.TryAllNavigationPolicy, borders)
 
 
 def barrel(part: Part, k: int) -> list[Any]:
@@ -249,12 +332,10 @@ def barrel(part: Part, k: int) -> list[Any]:
     return planes
 
 
-def disc(part: Part, k: int, side: int) -> list[Any]:
-    """The planes of a disc at positive (1) or negative z (-1), inner ones first
-    in z as ACTS stacks them."""
+def disc(part: Part, z: float, side: int) -> list[Any]:
+    """The planes of a disc at positive (1) or negative z (-1)."""
     import acts
 
-    z = side * (part.discs[k] if side > 0 else part.discs[-1 - k])
     planes = []
     for ring in part.rings:
         bounds = acts.TrapezoidBounds(*ring.half_u, ring.half_v, 0.0)
@@ -263,7 +344,8 @@ def disc(part: Part, k: int, side: int) -> list[Any]:
             outward = direction(phi)
             gap = -ring.gap if module % 2 else ring.gap
             middle = ring.radius * outward + (z + side * ring.offset + gap) * Z_AXIS
-            for sensor in ring.sensors:
+            # Every other module is turned over.
+            for sensor in ring.sensors[::-1] if module % 2 else ring.sensors:
                 axes = turned(direction(phi - 0.5 * np.pi), outward, sensor.angle)
                 planes.append(plane(middle + sensor.offset * Z_AXIS, axes, bounds))
     return planes

@@ -277,7 +277,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=(),
         metavar="V",
-        help="volumes without hits, such as 9 14 18: no end-caps at positive z",
+        help="volumes without hits: 9 14 18 are the end-caps of TrackML at positive z",
     )
     add(
         "--misalign",
@@ -350,6 +350,9 @@ def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
         args.pileup = SETS[args.set]
     if args.out is not None and not 1 <= args.pileup <= MAX_PILEUP:
         command.error(f"--pileup must be from 1 to {MAX_PILEUP}")
+    known = _fatras.DETECTORS[args.detector].DESIGN.sensors
+    for volume in sorted(set(args.dead_volumes) - set(known)):
+        command.error(f"--dead-volumes {volume}: the detector has {sorted(known)}")
     return args
 
 
@@ -393,11 +396,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             simulation = _fatras.Fatras(
                 scratch, args.field, args.tesla, args.coil_centre, args.detector
             )
-            known = simulation.modules.design.sensors
-            for volume in set(args.dead_volumes) - set(known):
-                raise ValueError(
-                    f"--dead-volumes {volume}: the detector has {sorted(known)}"
-                )
             if args.detectors is not None:
                 table = _detector.module_table(simulation.modules)
                 write_table(args.detectors, table)
