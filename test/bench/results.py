@@ -215,6 +215,7 @@ TABLES: dict[str, Table] = {
             "open-data-valid",
             "open-data-test",
             "open-data-full",
+            "open-data-detectors.csv.gz",
         ],
         (*PIPELINE, *TRAINING),
         (DEFAULT,),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._detector import Modules, drift_depth, read_out, to_global
+from ._detector import Modules, drift_depth, n_cells, read_out, to_global
 from ._fatras import Measurements
 
 DISC_ANGLE_SIGMA = 0.43  # rad, from the normal of the module
@@ -117,7 +117,8 @@ def cells_under(
     """
     pitch = np.array((modules.pitch_u[row], modules.pitch_v[row]))
     half = np.array((modules.max_half_u[row], modules.half_v[row]))
-    entry = (point - 0.5 * depth * slope + half) / pitch
+    count = n_cells(half, pitch)
+    entry = (point - 0.5 * depth * slope) / pitch + 0.5 * count
     step = depth * slope / pitch
     cuts = [np.array((0.0, 1.0))]
     for axis in (0, 1):
@@ -129,8 +130,7 @@ def cells_under(
     middle = 0.5 * (share[1:] + share[:-1])
     channel = np.floor(entry + middle[:, None] * step).astype(np.int64)
     path = np.diff(share) * depth * np.sqrt(1.0 + slope @ slope)
-    n_cells = np.round(2.0 * half / pitch)
-    inside = ((channel >= 0) & (channel < n_cells)).all(axis=1)
+    inside = ((channel >= 0) & (channel < count)).all(axis=1)
     return channel[inside], path[inside]
 
 
