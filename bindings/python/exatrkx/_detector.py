@@ -246,8 +246,8 @@ def read_out(
     for axis, (pitch, half) in enumerate(axes):
         weighted = value * (cell_channel[:, axis] + 0.5)
         mean = np.bincount(cell_hit, weighted, minlength=len(module)) / total
-        begin = 0.5 * n_cells(half, pitch)[module] * pitch[module]
-        local[:, axis] = mean * pitch[module] - begin
+        begin = cells_along(half, pitch)[1]
+        local[:, axis] = mean * pitch[module] - begin[module]
     return value, to_global(modules, module, local)
 
 
@@ -261,19 +261,22 @@ def to_global(
     return points
 
 
-def n_cells(half: np.ndarray, pitch: np.ndarray) -> np.ndarray:
-    """Cells along an axis; where a whole number is longer, the outer two are cut."""
+def cells_along(half: np.ndarray, pitch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many cells an axis has, and how far from the middle they begin, in mm.
+
+    The outer two may be longer than the sensor.
+    """
     count: np.ndarray = np.ceil(np.round(2.0 * half / pitch, 6))
-    return count
+    return count, half + np.round(0.5 * count * pitch - half, 6)
 
 
-def axis_config(name: str, half: float, pitch: float) -> dict[str, Any]:
+def axis_config(name: str, half: np.ndarray, pitch: np.ndarray) -> dict[str, Any]:
     """Cells of one local axis."""
-    count = int(n_cells(np.array(half), np.array(pitch)))
+    count, begin = cells_along(half, pitch)
     return {
-        "bins": count,
-        "min": -0.5 * count * float(pitch),
-        "max": 0.5 * count * float(pitch),
+        "bins": int(count),
+        "min": -float(begin),
+        "max": float(begin),
         "option": "open",
         "type": "equidistant",
         "value": name,

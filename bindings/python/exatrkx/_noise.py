@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._detector import Modules, drift_depth, n_cells, read_out, to_global
+from ._detector import Modules, cells_along, drift_depth, read_out, to_global
 from ._fatras import Measurements
 
 DISC_ANGLE_SIGMA = 0.43  # rad, from the normal of the module
@@ -117,8 +117,8 @@ def cells_under(
     """
     pitch = np.array((modules.pitch_u[row], modules.pitch_v[row]))
     half = np.array((modules.max_half_u[row], modules.half_v[row]))
-    count = n_cells(half, pitch)
-    entry = (point - 0.5 * depth * slope) / pitch + 0.5 * count
+    count, begin = cells_along(half, pitch)
+    entry = (point - 0.5 * depth * slope + begin) / pitch
     step = depth * slope / pitch
     cuts = [np.array((0.0, 1.0))]
     for axis in (0, 1):
