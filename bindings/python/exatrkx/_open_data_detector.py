@@ -129,7 +129,7 @@ SHORT_STRIP = Part(
     ),
     silicon=1.4,
 )
-STEREO_DISC = (Sensor(-2.5, -0.02), Sensor(2.5, 0.02))
+STEREO_DISC = (Sensor(2.5, 0.02), Sensor(-2.5, -0.02))
 LONG_STRIP = Part(
     volume=28,
     radii=(720.0, 1100.0),
@@ -333,7 +333,8 @@ def barrel(part: Part, k: int) -> list[Any]:
 
 
 def disc(part: Part, z: float, side: int) -> list[Any]:
-    """The planes of a disc at positive (1) or negative z (-1)."""
+    """The planes of a disc at positive (1) or negative z (-1); every other module
+    is turned over."""
     import acts
 
     planes = []
@@ -342,12 +343,13 @@ def disc(part: Part, z: float, side: int) -> list[Any]:
         for module in range(ring.n_modules):
             phi = ring.turn + 2.0 * np.pi * module / ring.n_modules
             outward = direction(phi)
-            gap = -ring.gap if module % 2 else ring.gap
-            middle = ring.radius * outward + (z + side * ring.offset + gap) * Z_AXIS
-            # Every other module is turned over.
-            for sensor in ring.sensors[::-1] if module % 2 else ring.sensors:
-                axes = turned(direction(phi - 0.5 * np.pi), outward, sensor.angle)
-                planes.append(plane(middle + sensor.offset * Z_AXIS, axes, bounds))
+            turn = -1.0 if module % 2 else 1.0
+            middle = z + side * ring.offset + turn * ring.gap
+            for sensor in ring.sensors:
+                angle = side * turn * sensor.angle
+                axes = turned(direction(phi - 0.5 * np.pi), outward, angle)
+                height = (middle + turn * sensor.offset) * Z_AXIS
+                planes.append(plane(ring.radius * outward + height, axes, bounds))
     return planes
 
 
