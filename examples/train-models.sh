@@ -83,6 +83,13 @@ stage gnn_last gnn_last --start "$out/gnn.safetensors"
 adjust gnn_last default_large filter.max_edges_per_hit=8
 adjust default_large default first_pass.min_hits=0
 
+# The same networks without the features of cells.
+adjust default_large positions_start --without-cells filter.cut=0.001 \
+    filter.max_edges_per_hit=16
+stage filter_positions filter_positions --start "$out/positions_start.safetensors"
+stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
+adjust gnn_positions positions first_pass.min_hits=0
+
 # The filter on the candidates of a wider radius, and the graph network of twice the
 # width that starts as the one of default.
 adjust default_large accurate_embedding embedding.graph.radius=0.6 \
@@ -93,10 +100,3 @@ python3 -m exatrkx.widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_last accurate --start "$out/gnn_accurate.safetensors"
-
-# The same networks without the features of cells.
-adjust default_large positions_start --without-cells filter.cut=0.001 \
-    filter.max_edges_per_hit=16
-stage filter_positions filter_positions --start "$out/positions_start.safetensors"
-stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
-adjust gnn_positions positions first_pass.min_hits=0

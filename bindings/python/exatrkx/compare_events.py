@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ._detector import cells_along
 from ._trackml_csv import Table, find_events, read_event, read_table
 
 PROMPT_RADIUS = 1.0  # mm
@@ -345,8 +346,8 @@ def cell_centres(
             (channel + 0.5) * sample.cell_value,
             minlength=sample.n_hits,
         )
-        channel_mm = detectors[pitch][module]
-        centres.append(weighted / total * channel_mm - detectors[half][module])
+        begin = cells_along(detectors[half], detectors[pitch])[1]
+        centres.append(weighted / total * detectors[pitch][module] - begin[module])
     return centres
 
 
