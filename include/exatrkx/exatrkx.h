@@ -197,9 +197,10 @@ typedef struct etx_stage_timing {
     int64_t n_edges;      /* edges that the stage returned, 0 if it has none */
 } etx_stage_timing;
 
-/* Timing of one stage (ETX_STAGE_) in this context since the last etx_embed,
- * etx_graph_build or etx_find_tracks began: the sum over its runs, zeros when
- * it did not run. The caller sets out->struct_size. */
+/* Timing of one stage (ETX_STAGE_) in this context since the last call that
+ * begins with hits (etx_embed, etx_graph_build, etx_graph_build_module_map,
+ * etx_find_long_tracks, etx_find_tracks, etx_find_tracks_batch): the sum over
+ * its runs, zeros when it did not run. The caller sets out->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_timing(
     etx_stage_timing *out, const etx_context *context, int32_t stage);
 

@@ -97,7 +97,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_tracks_select(etx_tracks **out,
  * and goes when fewer than min_hits (at least 1) are left. Better is the track
  * with more hits less holes, of equals that with less chi2 per degree of
  * freedom, then the earlier; tracks not fitted are last. Tracks keep their
- * order. ETX_ERR_ARGUMENT also for a chi2 that is negative or not finite. */
+ * order. ETX_ERR_ARGUMENT also for a chi2 that is negative or not finite and
+ * for negative n_holes. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_resolve(etx_tracks **out,
     const etx_tracks *tracks, const etx_track_parameters *parameters,
     int32_t max_shared, int32_t min_hits);

@@ -146,11 +146,16 @@ etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
         ETX_ARRAY(parameters, tracks->n_tracks, etx_track_parameters)));
     ETX_CHECK(
         etx_check_ranges(__func__, ranges, sizeof ranges / sizeof *ranges));
-    for (int64_t t = 0; t < tracks->n_tracks; t++)
+    for (int64_t t = 0; t < tracks->n_tracks; t++) {
         if (!(parameters[t].chi2 >= 0.0 && parameters[t].chi2 <= DBL_MAX))
             ETX_FAIL(ETX_ERR_ARGUMENT,
                 "%s: chi2 %g of track %" PRId64 " is negative or not finite",
                 __func__, parameters[t].chi2, t);
+        if (parameters[t].n_holes < 0)
+            ETX_FAIL(ETX_ERR_ARGUMENT,
+                "%s: n_holes %d of track %" PRId64 " is negative", __func__,
+                parameters[t].n_holes, t);
+    }
     ETX_CHECK(
         etx_resolve_tracks(out, tracks, parameters, max_shared, min_hits));
 done:

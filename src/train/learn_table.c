@@ -32,6 +32,9 @@ static etx_status set_completion(struct etx_json *config, const void *options)
     ETX_CHECK(etx_json_set_number(object, "min_pt", (double)known->min_pt));
     /* A first pass has the layers of the completion it was learned with. */
     etx_json_remove(config, "first_pass");
+    struct etx_json *training = etx_json_get(config, "training");
+    if (training != NULL)
+        etx_json_remove(training, "first_pass");
 done:
     return status;
 }

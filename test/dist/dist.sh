@@ -131,7 +131,7 @@ fi
 # A device for each rank, over the emulations of CUDA and NCCL: one, two and
 # four devices, and two that end early and go on as four.
 if [ -e "$build/test/device/libexatrkx_dist.so.0" ]; then
-    config 3 >"$tmp/devices.json"
+    config 3 5 >"$tmp/devices.json"
     devices()
     {
         n=$1

@@ -154,6 +154,28 @@ ETX_TEST(test_completion_learns_the_detector)
     }
 }
 
+/* Where no particle is, up to the first z with one, the field is as there. */
+ETX_TEST(test_completion_learns_the_field_of_one_end)
+{
+    scoped_model *start = io_model_make(io_model_small);
+    scoped_model *model = NULL;
+    scoped struct sample *sample = new_sample(1);
+
+    for (int64_t i = 0; i < sample->n_hits; i++) {
+        const int64_t id = sample->particle_id[i];
+
+        sample->position[3 * i + 2] += 2000.0f;
+        if (id > 0 && sample->particle[id - 1].momentum[2] < 0.0f)
+            sample->particle_id[i] = 0; /* flies to where hits are nearer */
+    }
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
+    for (int b = 0; b < ETX_COMPLETION_N_FIELD; b++)
+        ck_assert_double_eq_tol(
+            (double)model->completion->field[b], FIELD, 0.05);
+}
+
 /* The same tracks for any number of threads, and by the model that was written
  * and read again. */
 ETX_TEST(test_completion_same_bits)

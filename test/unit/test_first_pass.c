@@ -54,6 +54,50 @@ ETX_TEST(test_first_pass_finds_tracks)
     ck_assert_double_gt(timing.seconds, 0.0);
 }
 
+/* The event without a field: its particles fly straight on. */
+static void straighten(struct sample *sample)
+{
+    for (int64_t i = 0; i < sample->n_hits; i++) {
+        float *const at = sample->position + 3 * i;
+        const float r = hypotf(at[0], at[1]);
+
+        if (sample->particle_id[i] == 0)
+            continue;
+        const etx_particle *const particle =
+            &sample->particle[sample->particle_id[i] - 1];
+        const float pt = hypotf(particle->momentum[0], particle->momentum[1]);
+        const float off = 0.05f * sinf((float)i); /* mm, the resolution */
+        at[0] = (r * particle->momentum[0] - off * particle->momentum[1]) / pt;
+        at[1] = (r * particle->momentum[1] + off * particle->momentum[0]) / pt;
+    }
+}
+
+ETX_TEST(test_first_pass_without_field)
+{
+    scoped struct sample *learned = new_sample(1);
+    scoped struct sample *sample = new_sample(2);
+    scoped_model *start = io_model_make(io_model_small);
+    scoped_context *context = etx_test_context();
+    scoped_model *completed = NULL;
+    scoped_model *model = NULL;
+    scoped_tracks *tracks = NULL;
+    int64_t right, wrong;
+
+    straighten(learned);
+    straighten(sample);
+    scoped_event *example = event_of(learned);
+    const etx_event *const events[] = {example};
+    ck_assert_ok(
+        etx_model_learn_completion(&completed, start, events, 1, NULL));
+    ck_assert_ok(
+        etx_model_learn_first_pass(&model, completed, events, 1, NULL));
+    scoped_event *event = event_of(sample);
+    ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
+    count_hits(&right, &wrong, sample, tracks);
+    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 95 / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+}
+
 /* Of each particle the hit on one layer is missing, on another layer of the
  * next one. */
 static void drop_hits(struct sample *sample)

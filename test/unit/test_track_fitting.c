@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fit_events.h"
 
+#include "base/random.h"
 #include "data/event.h"
 #include "stage/model.h"
 #include "stage/track_building/completion_table.h"
@@ -196,6 +197,66 @@ ETX_TEST(test_track_fitting_outliers)
     ck_assert_ok(etx_tracks_select(&cleaned, tracks, NULL, is_outlier));
     ck_assert_int_eq(etx_tracks_count(cleaned), 60);
     ck_assert_int_eq(etx_tracks_offsets(cleaned)[1], FIT_N_LAYERS - 1);
+}
+
+/* However far hits are off, a track has as many outliers as it says, or is not
+ * fitted and has none. */
+ETX_TEST(test_track_fitting_counts_outliers)
+{
+    scoped struct fit_sample *sample = new_fit_sample(FIT_MAX_TRACKS, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped etx_track_parameters *out =
+        etx_test_alloc(FIT_MAX_TRACKS, sizeof *out);
+    scoped uint8_t *is_outlier = etx_test_alloc(sample->n_hits, 1);
+    etx_fit_options options = options_with(0.0f);
+    struct etx_random random;
+
+    etx_random_init(&random, 3, 0, 0);
+    for (int64_t t = 0; t < FIT_MAX_TRACKS; t++)
+        for (int k = 0; k < 4; k++) {
+            const int64_t i = t * FIT_N_LAYERS +
+                              (int64_t)etx_random_below(&random, FIT_N_LAYERS);
+            const double size =
+                pow(10.0, 3.0 * (double)etx_random_uniform(&random) - 1.0);
+
+            for (int a = 0; a < 2; a++)
+                sample->position[3 * i + a] +=
+                    (float)(size * (double)etx_random_normal(&random));
+        }
+    options.max_hit_chi2 = 9.0f;
+    fit(out, is_outlier, sample, tracks, 1, &options);
+    for (int64_t t = 0; t < FIT_MAX_TRACKS; t++) {
+        int32_t n = 0;
+
+        for (int64_t k = t * FIT_N_LAYERS; k < (t + 1) * FIT_N_LAYERS; k++)
+            n += is_outlier[k];
+        ck_assert_int_eq(n, out[t].n_outliers);
+        if (out[t].n_degrees != 0)
+            ck_assert_int_eq(
+                out[t].n_degrees, 2 * (FIT_N_LAYERS - n) - ETX_N_FIT);
+    }
+}
+
+/* Hits on a line, as without a field: no helix leads through three of them. */
+ETX_TEST(test_track_fitting_straight)
+{
+    static const float step[3] = {100.0f, 0.0f, 10.0f};
+    static const float axes[9] = {0, 0, 1, 1, 0, 0, 0, 1, 0}; /* facing x */
+    scoped struct fit_sample *sample = new_fit_sample(1, 0.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    const etx_fit_options options = options_with(0.0f);
+    etx_track_parameters out;
+
+    for (int l = 0; l < FIT_N_LAYERS; l++) {
+        for (int k = 0; k < 3; k++)
+            sample->position[3 * l + k] = (float)(l + 1) * step[k];
+        memcpy(sample->module[l].rotation, axes, sizeof axes);
+        memcpy(sample->module[l].center, sample->position + 3 * l,
+            sizeof sample->module[l].center);
+    }
+    fit(&out, NULL, sample, tracks, 1, &options);
+    ck_assert_int_eq(out.n_degrees, 2 * FIT_N_LAYERS - ETX_N_FIT);
+    ck_assert_double_eq_tol(out.q_over_pt, 0.0, 1e-6);
 }
 
 /* Without the hits of a layer in between, a track has one hole; without the
@@ -488,6 +549,9 @@ ETX_TEST(test_track_fitting_resolve_refused)
     parameters.chi2 = -1.0;
     ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
         "chi2 -1 of track 0");
+    parameters = (etx_track_parameters){.chi2 = 1.0, .n_holes = -1};
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+        "n_holes -1 of track 0");
     ck_assert_ptr_null(left);
 }
 

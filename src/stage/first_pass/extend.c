@@ -6,6 +6,7 @@
 #include "base/constants.h"
 
 #include "stage/first_pass/arc.h"
+#include "stage/first_pass/layer_crossing.h"
 #include "stage/track_building/completion.h"
 
 #include <string.h>
@@ -13,10 +14,7 @@
 #define MAX_STEPS       16   /* layers that may follow one */
 #define MIN_BEHIND_HOLE 2    /* hits that confirm it */
 #define MAX_OVERLAP     30.0 /* mm, path between modules of one layer */
-#define MIN_OUTWARD     0.2
 #define MIN_SLOPE       1e-3
-#define MARGIN          1.0  /* mm */
-#define AZIMUTH_MARGIN  1e-3 /* rad */
 
 const struct etx_completion_window *etx_step_window(
     const struct etx_completion *completion, int32_t direction, int32_t from,
@@ -337,7 +335,7 @@ static void cross_own_layer(struct etx_layer_crossing *out,
         radius;
     const double path = fmin(MAX_OVERLAP,
         layer->is_barrel ? (layer->max_radius - layer->min_radius) /
-                               fmax(outward, MIN_OUTWARD)
+                               fmax(outward, ETX_MIN_OUTWARD)
                          : (layer->max_z - layer->min_z) /
                                fmax(fabs(helix->slope), MIN_SLOPE));
     const double reach = sqrt(max_distance);
@@ -347,12 +345,13 @@ static void cross_own_layer(struct etx_layer_crossing *out,
         .window = window,
         .curvature = helix->curvature,
         .across = layer->is_barrel ? helix->z : radius,
-        .tolerance = reach * (double)window->longitudinal + MARGIN +
+        .tolerance = reach * (double)window->longitudinal +
+                     ETX_CROSSING_MARGIN +
                      path * (layer->is_barrel ? fabs(helix->slope) : 1.0),
         .azimuth = (double)etx_arc_azimuth((float)helix->y, (float)helix->x),
         .width =
             (reach * (double)window->transverse + path * sideways) / radius +
-            AZIMUTH_MARGIN};
+            ETX_AZIMUTH_MARGIN};
 }
 
 struct near_hits {

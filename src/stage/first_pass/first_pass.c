@@ -160,10 +160,11 @@ done:
     return status;
 }
 
-/* The curvature of a momentum where the field is strongest. */
+/* The curvature of a momentum where the field is strongest. Without a field it
+ * is what the resolution of hits gives. */
 static double curvature_of(const struct etx_completion *completion, double pt)
 {
-    double field = 0.0;
+    double field = ETX_COMPLETION_MIN_FIELD;
 
     for (int32_t b = 0; b < ETX_COMPLETION_N_FIELD; b++)
         field = fmax(field, fabs((double)completion->field[b]));

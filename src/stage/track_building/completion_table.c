@@ -4,7 +4,6 @@
 #include "stage/track_building/completion_table.h"
 
 #include "base/check.h"
-#include "base/finite.h"
 #include "base/status.h"
 
 #include <inttypes.h>

@@ -71,11 +71,12 @@ static void collect_hits(
     hits->n = 0;
     for (int64_t k = begin; k < fit->tracks->offset[track + 1]; k++) {
         const int32_t hit = fit->tracks->hit[k];
-        const double distance = squared_distance(position + 3 * hit);
+        const double distance = squared_distance(position + 3 * (int64_t)hit);
         int at = hits->n++;
 
         while (at > 0 &&
-               squared_distance(position + 3 * hits->hit[at - 1]) > distance) {
+               squared_distance(position + 3 * (int64_t)hits->hit[at - 1]) >
+                   distance) {
             hits->hit[at] = hits->hit[at - 1];
             hits->slot[at] = hits->slot[at - 1];
             at--;
@@ -84,8 +85,9 @@ static void collect_hits(
         hits->slot[at] = k;
     }
     for (int i = 0; i < hits->n; i++)
-        etx_measurement_make(&hits->measurement[i], position + 3 * hits->hit[i],
-            fit->module[hits->hit[i]], (double)fit->options->resolution_scale);
+        etx_measurement_make(&hits->measurement[i],
+            position + 3 * (int64_t)hits->hit[i], fit->module[hits->hit[i]],
+            (double)fit->options->resolution_scale);
 }
 
 static void remove_hit(struct fitted_hits *hits, int at)
@@ -134,8 +136,10 @@ static bool fit_hits(
     const int32_t *hit = worker->hits.hit;
 
     for (int last = worker->hits.n - 1; last >= 2; last /= 2)
-        if (etx_path_through(parameters, fit->field, position + 3 * hit[0],
-                position + 3 * hit[last / 2], position + 3 * hit[last]) &&
+        if (etx_path_through(parameters, fit->field,
+                position + 3 * (int64_t)hit[0],
+                position + 3 * (int64_t)hit[last / 2],
+                position + 3 * (int64_t)hit[last]) &&
             find_parameters(worker, parameters, fit))
             return true;
     return false;
@@ -148,7 +152,6 @@ static bool remove_outlier(struct worker *worker, struct worker *spare,
 {
     const double bound = (double)fit->options->max_hit_chi2;
     double best = worker->equations.chi2 - bound;
-    double found[ETX_N_PATH];
     int at = -1;
 
     if (worker->hits.n <= MIN_HITS)
@@ -162,7 +165,6 @@ static bool remove_outlier(struct worker *worker, struct worker *spare,
         if (find_parameters(spare, tried, fit) &&
             spare->equations.chi2 < best) {
             best = spare->equations.chi2;
-            memcpy(found, tried, sizeof found);
             at = i;
         }
     }
@@ -170,7 +172,7 @@ static bool remove_outlier(struct worker *worker, struct worker *spare,
         return false;
     fit->is_outlier[worker->hits.slot[at]] = 1;
     remove_hit(&worker->hits, at);
-    memcpy(parameters, found, sizeof found);
+    /* As it was tried, and so converged. */
     return find_parameters(worker, parameters, fit);
 }
 

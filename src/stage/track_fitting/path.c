@@ -109,10 +109,10 @@ static struct force find_force(const struct etx_path_field *field,
             (1.0 + direction[2] * direction[2])};
 }
 
-/* q / pT when the slope has grown, at constant momentum, by this much. */
-static double steeper(double q_over_pt, double slope, double growth)
+/* The factor of q / pT when the slope grows, at constant momentum. */
+static double steeper(double slope, double growth)
 {
-    return q_over_pt * (1.0 + growth * slope / (1.0 + slope * slope));
+    return 1.0 + growth * slope / (1.0 + slope * slope);
 }
 
 /* The force s on from the point, where the force at it leads; its turn is per
@@ -125,13 +125,14 @@ static struct force predict_force(const struct etx_path_point *point,
     const double growth = begin->slope * s;
     const double turned[3] = {direction[0] - angle * direction[1],
         direction[1] + angle * direction[0], direction[2] + growth};
-    const double q_over_pt = steeper(point->q_over_pt, direction[2], growth);
+    const double factor = steeper(direction[2], growth);
     double at[3];
 
     for (int k = 0; k < 3; k++)
         at[k] = point->position[k] + 0.5 * s * (direction[k] + turned[k]);
-    struct force force = find_force(field, at, turned, q_over_pt);
-    force.turn *= q_over_pt / point->q_over_pt;
+    struct force force =
+        find_force(field, at, turned, point->q_over_pt * factor);
+    force.turn *= factor;
     return force;
 }
 
@@ -173,8 +174,7 @@ static void follow_arc(
     point->position[0] += x - aside * sin(point->phi + half);
     point->position[1] += y + aside * cos(point->phi + half);
     point->position[2] += s * (point->direction[2] + 0.5 * s * slope_growth);
-    point->q_over_pt =
-        steeper(point->q_over_pt, point->direction[2], s * slope_growth);
+    point->q_over_pt *= steeper(point->direction[2], s * slope_growth);
     point->direction[2] += s * slope_growth;
     point->phi += 2.0 * half;
     point->direction[0] = cos(point->phi);

@@ -198,11 +198,13 @@ static int compare_field(const void *left, const void *right)
     return (a->field > b->field) - (a->field < b->field);
 }
 
-/* Medians; a bin with too few particles has the field of the one before. */
+/* Medians; a bin with too few particles has the field of the one before, the
+ * first ones that of the first bin that has enough. */
 static void set_field(struct learning *learning)
 {
     float *const field = learning->table->field;
     int64_t first = 0;
+    bool is_known = false;
 
     qsort(learning->field, (size_t)learning->n_field, sizeof *learning->field,
         compare_field);
@@ -211,9 +213,12 @@ static void set_field(struct learning *learning)
 
         while (end < learning->n_field && learning->field[end].bin == b)
             end++;
-        if (end - first >= ETX_MIN_SAMPLES)
+        if (end - first >= ETX_MIN_SAMPLES) {
             field[b] = learning->field[first + (end - first) / 2].field;
-        else
+            for (int32_t k = 0; k < b && !is_known; k++)
+                field[k] = field[b];
+            is_known = true;
+        } else
             field[b] = b > 0 ? field[b - 1] : 0.0f;
         first = end;
     }

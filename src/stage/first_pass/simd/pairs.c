@@ -8,8 +8,8 @@
 #include "stage/first_pass/pairs.h"
 
 #define WIDER      2.0 /* a line through two hits than a helix through three */
-#define MAX_ACROSS 25.0f /* mm, windows of a crossing */
-#define MAX_ALONG  50.0f
+#define MAX_ACROSS ((float)ETX_MAX_TRANSVERSE)
+#define MAX_ALONG  ((float)ETX_MAX_LONGITUDINAL)
 #define MIN_SLOPE  1e-3
 
 #define INLINE static inline __attribute__((always_inline))
