@@ -480,7 +480,8 @@ typedef struct etx_completion_options {
                            * both; default 25, 0 joins none */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.3 */
-    int32_t min_layers;   /* of a new track; default 5, 0: no new tracks */
+    int32_t min_layers;   /* of a new track, at most 20; default 5, 0: no new
+                           * tracks */
     float min_pt;         /* GeV, about, of a new track; default 0.3 */
 } etx_completion_options;
 
@@ -513,7 +514,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
  * etx_completion_options. */
 typedef struct etx_first_pass_options {
     uint32_t struct_size; /* set by etx_first_pass_options_init */
-    int32_t min_layers;   /* of a track; default 7 */
+    int32_t min_layers;   /* of a track, 3 to 20; default 7 */
     float min_pt;         /* GeV, about; default 0.18 */
     float max_distance;   /* of a hit from the helix; default 20 */
     float max_random;     /* expected number of unrelated hits at least as near

@@ -41,7 +41,8 @@ static etx_status read_options(etx_completion_options *out,
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_completion_options"));
-    const struct etx_range ranges[] = {{"min_layers", out->min_layers, 0, 64}};
+    const struct etx_range ranges[] = {
+        {"min_layers", out->min_layers, 0, ETX_CANDIDATE_MAX_LAYERS}};
     const struct etx_real_range reals[] = {
         {"max_distance", out->max_distance, 0.0f, INFINITY},
         {"max_join", out->max_join, 0.0f, INFINITY},

@@ -42,7 +42,7 @@ static etx_status read_options(etx_first_pass_options *out,
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_first_pass_options"));
     const struct etx_range ranges[] = {
-        {"min_layers", out->min_layers, 3, 64},
+        {"min_layers", out->min_layers, 3, ETX_CANDIDATE_MAX_LAYERS},
         {"min_hits", out->min_hits, 0, INT32_MAX},
     };
     const struct etx_real_range reals[] = {

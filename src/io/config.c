@@ -380,7 +380,8 @@ static etx_status read_completion(
         etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
         etx_option_float("max_join", &out->max_join, 0.0, MAX),
         etx_option_float("max_random", &out->max_random, 0.0, MAX),
-        etx_option_int("min_layers", &out->min_layers, 0, 64),
+        etx_option_int(
+            "min_layers", &out->min_layers, 0, ETX_CANDIDATE_MAX_LAYERS),
         etx_option_float("min_pt", &out->min_pt, 0.01, MAX),
     };
 
@@ -394,7 +395,8 @@ static etx_status read_first_pass(
 {
     etx_first_pass_options *out = &model->first_pass_options;
     const struct etx_option options[] = {
-        etx_option_int("min_layers", &out->min_layers, 3, 64),
+        etx_option_int(
+            "min_layers", &out->min_layers, 3, ETX_CANDIDATE_MAX_LAYERS),
         etx_option_float("min_pt", &out->min_pt, 0.01, MAX),
         etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
         etx_option_float("max_random", &out->max_random, 0.0, MAX),

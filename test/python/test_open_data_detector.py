@@ -93,6 +93,20 @@ class OpenDataDetector(unittest.TestCase):
         apart = np.linalg.norm(modules.centre[first] - modules.centre[first + 1], axis=1)
         self.assertEqual(set(apart.round(3).tolist()), {5.0, 6.6})
 
+    def test_strips_of_both_ends_mirror_each_other(self) -> None:
+        """Those of the sensor further out are turned by 0.02, of the other by -0.02."""
+        modules = self.modules
+        x, y, z = modules.centre.T
+        across = np.stack((-y, x, 0.0 * z), axis=1) / np.hypot(x, y)[:, np.newaxis]
+        turn = (modules.rotation[:, :, 1] * across).sum(1)
+        for volume in (28, 30):
+            first = np.flatnonzero(modules.volume_id == volume)[::2]
+            is_outside = np.abs(z[first]) > np.abs(z[first + 1])
+            outside = np.where(is_outside, first, first + 1)
+            inside = np.where(is_outside, first + 1, first)
+            np.testing.assert_allclose(turn[outside], np.sin(0.02), atol=1e-6)
+            np.testing.assert_allclose(turn[inside], -np.sin(0.02), atol=1e-6)
+
     def test_layers_have_numbers_by_radius_or_z(self) -> None:
         modules = self.modules
         radius = np.hypot(modules.centre[:, 0], modules.centre[:, 1])

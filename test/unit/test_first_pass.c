@@ -188,6 +188,8 @@ ETX_TEST(test_first_pass_learns_the_detector)
     /* Another completion may have other layers. */
     ck_assert_ok(etx_model_learn_completion(&again, model, events, 1, NULL));
     ck_assert_int_eq(etx_model_has_stage(again, ETX_STAGE_FIRST_PASS), 0);
+    ck_assert_ptr_nonnull(strstr(model->config, "first_pass"));
+    ck_assert_ptr_null(strstr(again->config, "first_pass"));
 }
 
 /* The same tracks for any number of threads, and by the model that was written
@@ -429,6 +431,8 @@ ETX_TEST(test_first_pass_table_refused, .rows = ROWS(bad_tables))
 static const struct etx_test_change bad_options[] = {
     {CHANGE(etx_first_pass_options, min_layers, 2), ETX_ERR_ARGUMENT,
         "min_layers 2"},
+    {CHANGE(etx_first_pass_options, min_layers, 21), ETX_ERR_ARGUMENT,
+        "min_layers 21 is not in 3..20"},
     {CHANGE(etx_first_pass_options, min_pt, 0.0f), ETX_ERR_ARGUMENT,
         "min_pt 0"},
     {CHANGE(etx_first_pass_options, max_distance, NAN), ETX_ERR_ARGUMENT,

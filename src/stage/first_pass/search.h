@@ -11,10 +11,9 @@
 
 struct etx_pair_functions;
 
-#define ETX_CANDIDATE_MAX_LAYERS 20
-#define ETX_CANDIDATE_MAX_HITS   32
-#define ETX_MAX_BACKWARD         12.0 /* mm: modules of a layer overlap */
-#define ETX_CANDIDATES_OF_HIT    2    /* the best that begin at one hit */
+#define ETX_CANDIDATE_MAX_HITS 32
+#define ETX_MAX_BACKWARD       12.0 /* mm: modules of a layer overlap */
+#define ETX_CANDIDATES_OF_HIT  2    /* the best that begin at one hit */
 
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {

@@ -7,8 +7,9 @@
 #include "data/learned_table.h"
 
 #define ETX_COMPLETION_MAX_LAYERS 64
-#define ETX_COMPLETION_N_PT       6      /* bins of transverse momentum */
-#define ETX_COMPLETION_N_FIELD    24     /* bins of |z| */
+#define ETX_CANDIDATE_MAX_LAYERS  20 /* of a track that is found by helices */
+#define ETX_COMPLETION_N_PT       6  /* bins of transverse momentum */
+#define ETX_COMPLETION_N_FIELD    24 /* bins of |z| */
 #define ETX_COMPLETION_FIELD_BIN  125.0f /* mm */
 
 /* Which way a track continues beyond its end. */
