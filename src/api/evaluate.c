@@ -258,7 +258,7 @@ etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
     const etx_event *event, const etx_tracks *tracks,
     const etx_evaluation_options *options)
 {
-    struct etx_matching matching = {.majority = NULL};
+    struct etx_matching matching = {.particle = NULL};
     etx_evaluation_options known;
     etx_status status;
     fenv_t host;

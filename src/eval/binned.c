@@ -42,7 +42,7 @@ etx_status etx_count_binned(int64_t *total, int64_t *matched,
     int32_t variable, int64_t n_bins, const double *edges,
     const etx_evaluation_options *options)
 {
-    struct etx_matching matching = {.majority = NULL};
+    struct etx_matching matching = {.particle = NULL};
     etx_status status;
 
     ETX_CHECK(etx_match_tracks(&matching, event, tracks, options));

@@ -2,8 +2,6 @@
  *
  * One table of hits per particle is filled and cleared by the hits of one
  * track after another: time and memory are linear in tracks and particles.
- * Every fraction is at least one half and every comparison strict, so a track
- * can only match the particle with most of its hits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "eval/matching.h"
@@ -27,11 +25,17 @@ int32_t etx_track_is_counted(const struct etx_tracks *tracks, int64_t t,
     return track_size(tracks, t) >= options->min_track_hits;
 }
 
-int32_t etx_track_has_majority(const struct etx_matching *matching,
-    const struct etx_tracks *tracks, int64_t t, double fraction)
+/* part / whole > fraction, in whole numbers: a float that was written with
+ * seven digits means what was written. */
+static bool is_more(int64_t part, int64_t whole, float fraction)
 {
-    return (double)matching->n_majority[t] >
-           fraction * (double)track_size(tracks, t);
+    return part * 10000000 > llround((double)fraction * 1e7) * whole;
+}
+
+bool etx_track_has_majority(const struct etx_matching *matching,
+    const struct etx_tracks *tracks, int64_t t, float fraction)
+{
+    return is_more(matching->n_majority[t], track_size(tracks, t), fraction);
 }
 
 int32_t etx_particle_is_selected(
@@ -56,16 +60,44 @@ static void add_particles(
     }
 }
 
-/* The particle with most hits of track t. count [n_particles] is zero before
- * and after. */
-static void find_majority(struct etx_matching *matching, int32_t *count,
-    const struct etx_event *event, const struct etx_tracks *tracks, int64_t t)
+/* Does a track of size hits match a particle that has n_shared of them and
+ * n_own in the event? */
+static bool matches(int64_t n_shared, int64_t size, int64_t n_own,
+    const etx_evaluation_options *options)
+{
+    const float fraction = options->matching_fraction;
+
+    if (options->matching == ETX_MATCH_PERFECT)
+        return n_shared == size && n_shared == n_own;
+    return is_more(n_shared, size, fraction) &&
+           (options->matching == ETX_MATCH_ATLAS ||
+               is_more(n_shared, n_own, fraction));
+}
+
+/* Does a track with hits of both particles, count [n_particles], rather match
+ * the first? */
+static bool is_better(const struct etx_matching *matching, const int32_t *count,
+    int32_t particle, int32_t other)
+{
+    const int32_t *const n_own = matching->hits_of_particle;
+
+    if (other == NONE || count[particle] != count[other])
+        return other == NONE || count[particle] > count[other];
+    if (n_own[particle] != n_own[other])
+        return n_own[particle] < n_own[other];
+    return particle < other;
+}
+
+/* What track t matches. count [n_particles] is zero before and after. */
+static void match_track(struct etx_matching *matching, int32_t *count,
+    const struct etx_event *event, const struct etx_tracks *tracks, int64_t t,
+    const etx_evaluation_options *options)
 {
     const int64_t begin = tracks->offset[t];
     const int64_t end = tracks->offset[t + 1];
-    int32_t best = NONE;
-    int32_t n_best = 0;
+    int32_t *const best = &matching->particle[t];
 
+    *best = NONE;
     for (int64_t k = begin; k < end; k++)
         add_particles(count, event, tracks->hit[k], 1);
     for (int64_t k = begin; k < end; k++)
@@ -75,36 +107,19 @@ static void find_majority(struct etx_matching *matching, int32_t *count,
 
             if (particle == NONE)
                 break;
-            if (count[particle] > n_best ||
-                (particle < best && count[particle] == n_best)) {
-                best = particle;
-                n_best = count[particle];
-            }
+            if (count[particle] > matching->n_majority[t])
+                matching->n_majority[t] = count[particle];
+            if (matches(count[particle], end - begin,
+                    matching->hits_of_particle[particle], options) &&
+                is_better(matching, count, particle, *best))
+                *best = particle;
         }
     for (int64_t k = begin; k < end; k++)
         add_particles(count, event, tracks->hit[k], -1);
-    matching->majority[t] = best;
-    matching->n_majority[t] = n_best;
-}
-
-/* Does track t match the particle with most of its hits? */
-static int32_t matches(const struct etx_matching *matching,
-    const struct etx_tracks *tracks, int64_t t,
-    const etx_evaluation_options *options)
-{
-    const double fraction = (double)options->matching_fraction;
-    const int64_t n_shared = matching->n_majority[t];
-    int64_t n_particle;
-
-    if (!etx_track_is_counted(tracks, t, options) ||
-        !etx_track_has_majority(matching, tracks, t, fraction))
-        return 0;
-    n_particle = matching->hits_of_particle[matching->majority[t]];
-    if (options->matching == ETX_MATCH_ATLAS)
-        return 1;
-    if (options->matching == ETX_MATCH_PERFECT)
-        return n_shared == track_size(tracks, t) && n_shared == n_particle;
-    return (double)n_shared > fraction * (double)n_particle;
+    if (!etx_track_is_counted(tracks, t, options))
+        *best = NONE;
+    if (*best != NONE)
+        matching->is_matched[*best] = 1;
 }
 
 static void fill(struct etx_matching *matching, int32_t *count,
@@ -113,21 +128,15 @@ static void fill(struct etx_matching *matching, int32_t *count,
 {
     for (int64_t i = 0; i < event->n_hits; i++)
         add_particles(matching->hits_of_particle, event, i, 1);
-    for (int64_t t = 0; t < tracks->n_tracks; t++) {
-        find_majority(matching, count, event, tracks, t);
-        matching->particle[t] = NONE;
-        if (!matches(matching, tracks, t, options))
-            continue;
-        matching->particle[t] = matching->majority[t];
-        matching->is_matched[matching->majority[t]] = 1;
-    }
+    for (int64_t t = 0; t < tracks->n_tracks; t++)
+        match_track(matching, count, event, tracks, t, options);
 }
 
 etx_status etx_match_tracks(struct etx_matching *out,
     const struct etx_event *event, const struct etx_tracks *tracks,
     const etx_evaluation_options *options)
 {
-    struct etx_matching made = {.majority = NULL};
+    struct etx_matching made = {.particle = NULL};
     const int64_t n_tracks = tracks->n_tracks;
     const int64_t n_particles = event->n_particles;
     int32_t *count = NULL;
@@ -135,8 +144,6 @@ etx_status etx_match_tracks(struct etx_matching *out,
 
     ETX_CHECK(etx_alloc(&made.hits_of_particle, n_particles,
         sizeof *made.hits_of_particle, "hits of particles"));
-    ETX_CHECK(etx_alloc(
-        &made.majority, n_tracks, sizeof *made.majority, "majority particles"));
     ETX_CHECK(etx_alloc(
         &made.n_majority, n_tracks, sizeof *made.n_majority, "majority hits"));
     ETX_CHECK(etx_alloc(
@@ -147,7 +154,7 @@ etx_status etx_match_tracks(struct etx_matching *out,
         etx_alloc(&count, n_particles, sizeof *count, "hits per particle"));
     fill(&made, count, event, tracks, options);
     *out = made;
-    made = (struct etx_matching){.majority = NULL};
+    made = (struct etx_matching){.particle = NULL};
 done:
     etx_matching_release(&made);
     etx_free(count);
@@ -157,7 +164,6 @@ done:
 void etx_matching_release(struct etx_matching *matching)
 {
     etx_free(matching->hits_of_particle);
-    etx_free(matching->majority);
     etx_free(matching->n_majority);
     etx_free(matching->particle);
     etx_free(matching->is_matched);

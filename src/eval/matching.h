@@ -11,12 +11,12 @@
 #include "data/event.h"
 #include "data/tracks.h"
 
+#include <stdbool.h>
+
 /* Tracks against particles of one event. Arrays are from etx_alloc. */
 struct etx_matching {
     int32_t *hits_of_particle; /* [n_particles] in the event */
-    int32_t *majority;   /* [n_tracks] row of the particle with most hits of
-                          * the track, the lower of equals; -1: only noise */
-    int32_t *n_majority; /* [n_tracks] its hits in the track */
+    int32_t *n_majority; /* [n_tracks] most hits of one particle in the track */
     int32_t *particle;   /* [n_tracks] row of the matched particle, or -1 */
     uint8_t *is_matched; /* [n_particles] 1 when some track matches */
 };
@@ -33,8 +33,8 @@ int32_t etx_track_is_counted(const struct etx_tracks *tracks, int64_t t,
     const etx_evaluation_options *options);
 
 /* Has one particle more than the fraction of the track's hits? */
-int32_t etx_track_has_majority(const struct etx_matching *matching,
-    const struct etx_tracks *tracks, int64_t t, double fraction);
+bool etx_track_has_majority(const struct etx_matching *matching,
+    const struct etx_tracks *tracks, int64_t t, float fraction);
 
 int32_t etx_particle_is_selected(
     const etx_particle *particle, const etx_evaluation_options *options);

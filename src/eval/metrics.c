@@ -35,7 +35,7 @@ static void count_tracks(etx_evaluation_counts *counts,
         counts->n_tracks++;
         counts->n_tracks_matched += matching->particle[t] >= 0;
         counts->n_tracks_fake += !etx_track_has_majority(
-            matching, tracks, t, (double)options->matching_fraction);
+            matching, tracks, t, options->matching_fraction);
     }
     for (int64_t p = 0; p < event->n_particles; p++)
         n_found += matching->is_matched[p];
@@ -47,7 +47,7 @@ etx_status etx_count_event(etx_evaluation_counts *out,
     const etx_evaluation_options *options)
 {
     etx_evaluation_counts counts = {.n_events = 1};
-    struct etx_matching matching = {.majority = NULL};
+    struct etx_matching matching = {.particle = NULL};
     struct etx_scores scores;
     etx_status status;
 

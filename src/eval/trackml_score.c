@@ -77,7 +77,7 @@ etx_status etx_trackml_scores(struct etx_scores *out,
     };
     struct etx_scores total = {0.0, 0.0};
     struct etx_scores earned = {0.0, 0.0};
-    struct etx_matching matching = {.majority = NULL};
+    struct etx_matching matching = {.particle = NULL};
     struct etx_tracks *single = NULL;
     etx_status status;
 

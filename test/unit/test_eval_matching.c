@@ -154,6 +154,79 @@ ETX_TEST(test_eval_matching_by_hand, .rows = ROWS(rows))
     ck_assert_int_eq(is_matched[row_of(event, 50)], 0);
 }
 
+/* Hits 0..9 are of the first particle, from hit 10 - n_other on also of the
+ * second, which has no others. The track is hits [begin, end). */
+struct shared_row {
+    int32_t n_other, begin, end, matching;
+    int32_t matched; /* 0, 1 or -1: none */
+};
+
+static const struct shared_row shared_rows[] = {
+    {5, 5, 10, PERFECT, 1},
+    {5, 5, 10, DOUBLE, 1},
+    {5, 5, 10, ATLAS, 1},
+    {5, 0, 10, PERFECT, 0},
+    {5, 0, 10, DOUBLE, 0},
+    {5, 4, 9, PERFECT, -1},
+    {5, 4, 9, DOUBLE, 1}, /* 5 of it are of the first, but not most of it */
+    {5, 4, 9, ATLAS, 0},
+    {6, 4, 10, DOUBLE, 1}, /* both fulfil the condition */
+    {6, 3, 10, DOUBLE, 0},
+};
+
+ETX_TEST(test_eval_matching_shared_hits, .rows = 2 * ROWS(shared_rows))
+{
+    const struct shared_row *row = &shared_rows[_i / 2];
+    const int64_t id[] = {
+        1 + _i % 2, 2 - _i % 2}; /* whose is lower: no matter */
+    const etx_particle particles[] = {
+        {.id = id[0], .charge = 1}, {.id = id[1], .charge = 1}};
+    int64_t first[10], second[10];
+    int32_t shared[10], hits[11];
+    int64_t n = 0;
+    int32_t matched;
+    etx_evaluation_options options = default_options();
+
+    for (int32_t i = 0; i < 10; i++) {
+        first[i] = id[0];
+        second[i] = id[1];
+        shared[i] = 10 - row->n_other + i;
+    }
+    for (int32_t i = row->begin; i < row->end; i++)
+        hits[n++] = i;
+    hits[n] = END;
+    scoped_event *event = new_truth_event(10, first, NULL, 2, particles);
+    scoped_tracks *tracks = new_track_list(10, 1, hits);
+    ck_assert_ok(
+        etx_event_set_shared_hits(event, row->n_other, shared, second));
+    options.matching = row->matching;
+    ck_assert_ok(etx_match(&matched, NULL, event, tracks, &options));
+    ck_assert_int_eq(
+        matched, row->matched < 0 ? -1 : row_of(event, id[row->matched]));
+}
+
+/* n of 10 hits are not more than n tenths. */
+ETX_TEST(test_eval_matching_fraction_is_exceeded, .rows = 5)
+{
+    static const int64_t ids[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const etx_particle particle = {.id = 1, .charge = 1};
+    const int32_t n = 5 + _i;
+    int32_t hits[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, END};
+    etx_evaluation_options options = default_options();
+    scoped_event *event = new_truth_event(10, ids, NULL, 1, &particle);
+
+    options.matching_fraction = (float)n / 10.0f;
+    for (int32_t more = 0; more < 2; more++) {
+        int32_t matched;
+
+        hits[n + more] = END;
+        scoped_tracks *tracks = new_track_list(10, 1, hits);
+        hits[n + more] = n + more;
+        ck_assert_ok(etx_match(&matched, NULL, event, tracks, &options));
+        ck_assert_int_eq(matched, more ? 0 : -1);
+    }
+}
+
 /* ----------------------------------------------------------- selection -- */
 
 struct selection {
