@@ -215,7 +215,7 @@ ETX_API const char *etx_stage_name(int32_t stage);
 typedef struct etx_model etx_model;
 
 /* Read a model file. ETX_ERR_IO when it cannot be read, ETX_ERR_FORMAT when its
- * content is not a valid model. */
+ * content is not a valid model, ETX_ERR_LIMIT above 4 GiB. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_load(
     etx_model **out, const char *path);
 /* The same from data [size], the bytes of a model file, which are copied. */
@@ -272,7 +272,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_create_device(etx_event **out,
 
 /* Read PREFIX-hits.csv[.gz] and, where they exist, PREFIX-cells (for cell
  * features; only with a detector, which may be NULL), and PREFIX-truth with
- * PREFIX-particles. ETX_ERR_IO, ETX_ERR_FORMAT. */
+ * PREFIX-particles. ETX_ERR_IO, ETX_ERR_FORMAT, ETX_ERR_LIMIT for a file of
+ * more than 512 MiB of text, ETX_ERR_ARGUMENT for a hit with cells in a module
+ * that the detector lacks. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_read_trackml(
     etx_event **out, const char *prefix, const etx_detector *detector);
 
@@ -284,12 +286,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_read_trackml_files(etx_event **out,
 
 /* Read scaled node features from a CSV file without header, one hit per row.
  * The first three are r, phi and z; positions are these times scales [3], in
- * mm, rad and mm per unit. ETX_ERR_IO, ETX_ERR_FORMAT. */
+ * mm, rad and mm per unit. ETX_ERR_IO, ETX_ERR_FORMAT, ETX_ERR_LIMIT for more
+ * than 512 MiB of text. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_read_features(
     etx_event **out, const char *path, const float *scales);
 
 /* Node features [n_hits, n_features], finite, scaled as the model expects;
- * copied. Networks read these instead of features computed from the hits. */
+ * copied. Networks read these instead of features computed from the hits.
+ * ETX_ERR_LIMIT for more than 32 features. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_features(
     etx_event *event, int64_t n_features, const float *features);
 
@@ -482,7 +486,8 @@ typedef struct etx_completion_options {
                            * as the hit; default 0.3 */
     int32_t min_layers;   /* of a new track, at most 20; default 5, 0: no new
                            * tracks */
-    float min_pt;         /* GeV, about, of a new track; default 0.3 */
+    float min_pt;         /* GeV, about, of a new track; at least 0.01, default
+                           * 0.3 */
 } etx_completion_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;
@@ -490,7 +495,7 @@ typedef struct etx_completion_options {
 ETX_API ETX_MUST_CHECK etx_status etx_completion_options_init(
     etx_completion_options *options, size_t struct_size);
 
-/* The model's own options; see etx_model_label_options. */
+/* The model's own options; errors as etx_completion_options_init. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
     etx_completion_options *out, const etx_model *model);
 
@@ -515,7 +520,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
 typedef struct etx_first_pass_options {
     uint32_t struct_size; /* set by etx_first_pass_options_init */
     int32_t min_layers;   /* of a track, 3 to 20; default 7 */
-    float min_pt;         /* GeV, about; default 0.18 */
+    float min_pt;         /* GeV, about; at least 0.01, default 0.18 */
     float max_distance;   /* of a hit from the helix; default 20 */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.1 */
@@ -528,7 +533,7 @@ typedef struct etx_first_pass_options {
 ETX_API ETX_MUST_CHECK etx_status etx_first_pass_options_init(
     etx_first_pass_options *options, size_t struct_size);
 
-/* The model's own options; see etx_model_label_options. */
+/* The model's own options; errors as etx_completion_options_init. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_first_pass_options(
     etx_first_pass_options *out, const etx_model *model);
 

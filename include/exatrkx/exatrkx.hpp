@@ -85,9 +85,11 @@ template <typename T> class Span
     {
     }
 
+    // NULL when there are no values: for the C interface an array is then
+    // absent.
     T *data() const noexcept
     {
-        return m_data;
+        return m_size == 0 ? nullptr : m_data;
     }
     std::size_t size() const noexcept
     {
@@ -593,6 +595,8 @@ class Tracks : public Handle<etx_tracks, etx_tracks_free>
     static Tracks from_lists(std::int64_t n_hits,
         Span<const std::int64_t> offsets, Span<const std::int32_t> hits)
     {
+        if (!offsets.empty())
+            check_size("hits", hits, offsets[offsets.size() - 1]);
         return Tracks(make(etx_tracks_from_lists, n_hits,
             static_cast<std::int64_t>(offsets.size()) - 1, offsets.data(),
             hits.data()));

@@ -181,14 +181,19 @@ etx_status etx_check_reals(
 etx_status etx_check_events(
     const char *function, const etx_event *const *events, int64_t n_events)
 {
+    etx_status status = ETX_OK;
+
     if (n_events < 1)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: n_events %" PRId64 " is not at least 1", function, n_events);
+    ETX_CHECK(
+        etx_check_array(function, ETX_ARRAY(events, n_events, etx_event *)));
     for (int64_t e = 0; e < n_events; e++)
         if (events[e] == NULL)
             return etx_fail(
                 ETX_ERR_ARGUMENT, "%s: event %" PRId64 " is NULL", function, e);
-    return ETX_OK;
+done:
+    return status;
 }
 
 etx_status etx_check_learned(const char *function, const void *table,

@@ -43,6 +43,10 @@ static etx_status read_options(
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
             options->struct_size, FIRST_SIZE, "etx_fit_options"));
+    if (out->reserved != 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: options->reserved is %d and must be 0", function,
+            (int)out->reserved);
     const struct etx_real_range reals[] = {
         {"field", out->field, -100.0f, 100.0f},
         {"material", out->material, 0.0f, 10.0f},

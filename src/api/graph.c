@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static etx_status check_ends(const char *function, const char *name,
     const int32_t *ends, const struct etx_edges *edges)
@@ -100,6 +101,7 @@ etx_status etx_graph_from_edges_device(etx_graph **out, etx_context *context,
 {
     const struct etx_edges edges = {n_nodes, n_edges, src, dst, scores};
     struct etx_graph *graph = NULL;
+    int64_t *order = NULL;
     etx_status status;
     fenv_t host;
 
@@ -108,13 +110,18 @@ etx_status etx_graph_from_edges_device(etx_graph **out, etx_context *context,
     ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
     ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
     ETX_CHECK(check_device_edges(__func__, stream, context, &edges));
-    if (order_out != NULL)
+    if (order_out != NULL) {
         ETX_CHECK(
             etx_check_array(__func__, ETX_ARRAY(order_out, n_edges, int64_t)));
-    ETX_CHECK(etx_graph_sort(&graph, order_out, context, &edges));
+        ETX_CHECK(etx_alloc(&order, n_edges, sizeof *order, "order of edges"));
+    }
+    ETX_CHECK(etx_graph_sort(&graph, order, context, &edges));
     ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
+    if (n_edges > 0 && order != NULL)
+        memcpy(order_out, order, (size_t)n_edges * sizeof *order);
     *out = graph;
 done:
+    etx_free(order);
     return etx_call_end(&host, status);
 }
 

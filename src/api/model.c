@@ -85,6 +85,7 @@ etx_status etx_model_label_options(
 
     ETX_CHECK(etx_call_begin(
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
+    ETX_CHECK(etx_report_check(out, ETX_LABEL_FIRST_SIZE, "label options"));
     ETX_CHECK(check_fits(out->struct_size, &model->label));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
         sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));

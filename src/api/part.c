@@ -18,6 +18,7 @@ etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
 
     ETX_CHECK(etx_call_begin(
         &host, __func__, ETX_GIVEN(graph), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(etx_graph_check_on_host(graph));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(owners, graph->n_nodes, int32_t)));
     ETX_CHECK(etx_check_hits(__func__, graph->n_nodes, event));

@@ -128,13 +128,13 @@ etx_status etx_find_tracks_batch(etx_tracks **out, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(events), ETX_END));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(context), ETX_GIVEN(model), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_events", n_events));
-    for (int64_t e = 0; e < n_events; e++)
-        if (events[e] == NULL)
-            ETX_FAIL(ETX_ERR_ARGUMENT, "%s: events[%lld] is NULL", __func__,
-                (long long)e);
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(out, n_events, etx_tracks *)));
+    if (n_events > 0)
+        ETX_CHECK(etx_check_events(__func__, events, n_events));
     ETX_CHECK(
         etx_stage_find_tracks_batch(out, context, model, events, n_events));
 done:

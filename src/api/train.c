@@ -83,6 +83,9 @@ etx_status etx_gradient_sum(
     ETX_CHECK(
         etx_check_array(__func__, "slice", slice, n_slices, sizeof *slice));
     ETX_CHECK(etx_check_count(__func__, "n_values", n_values));
+    for (int64_t k = 0; k < n_slices; k++)
+        ETX_CHECK(
+            etx_check_array(__func__, ETX_ARRAY(slice[k], n_values, float)));
     etx_gradient_sum_tree(slice, n_slices, n_values);
 done:
     return etx_call_end(&host, status);

@@ -271,6 +271,15 @@ done:
     return status;
 }
 
+etx_status etx_json_open_object(
+    struct etx_json **out, struct etx_json *object, const char *key)
+{
+    *out = etx_json_get(object, key);
+    return etx_json_is(*out, ETX_JSON_OBJECT)
+               ? ETX_OK
+               : etx_json_set_object(out, object, key);
+}
+
 void etx_json_remove(struct etx_json *object, const char *key)
 {
     const struct etx_json *removed = etx_json_get(object, key);

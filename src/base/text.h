@@ -15,6 +15,9 @@
 const char *etx_parse_float(float *value, const char *begin, const char *end);
 const char *etx_parse_double(double *value, const char *begin, const char *end);
 
+/* Bytes of the character at `at`, before end; 0 when it is not UTF-8. */
+size_t etx_utf8_length(const char *at, const char *end);
+
 /* [+-] digits that fit; NULL otherwise. */
 const char *etx_parse_int64(int64_t *value, const char *begin, const char *end);
 

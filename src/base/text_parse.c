@@ -248,3 +248,30 @@ const char *etx_parse_int64(int64_t *value, const char *begin, const char *end)
     *value = (int64_t)(is_negative ? 0 - size : size);
     return last;
 }
+
+size_t etx_utf8_length(const char *at, const char *end)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char first = (unsigned char)*at;
+    const size_t n = first < 0x80   ? 1
+                     : first < 0xc0 ? 0
+                     : first < 0xe0 ? 2
+                     : first < 0xf0 ? 3
+                     : first < 0xf8 ? 4
+                                    : 0;
+    uint32_t code = n <= 1 ? first : first & (0xffu >> (n + 1));
+
+    if (n == 0 || (size_t)(end - at) < n)
+        return 0;
+    for (size_t k = 1; k < n; k++) {
+        const unsigned char byte = (unsigned char)at[k];
+
+        if ((byte & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (byte & 0x3fu);
+    }
+    return code < least[n] || code > 0x10ffff ||
+                   (code >= 0xd800 && code < 0xe000)
+               ? 0
+               : n;
+}

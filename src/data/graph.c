@@ -13,7 +13,8 @@
 
 #define BLOCK 65536 /* edges per block of work */
 
-etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges)
+/* ETX_ERR_LIMIT when one of the counts is above 2^31 - 1. */
+static etx_status check_size(int64_t n_nodes, int64_t n_edges)
 {
     if (n_nodes > INT32_MAX || n_edges > INT32_MAX)
         return etx_fail(ETX_ERR_LIMIT,
@@ -63,7 +64,7 @@ static etx_status create(struct etx_graph **out,
     struct etx_graph *graph = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_graph_check_size(n_nodes, n_edges));
+    ETX_CHECK(check_size(n_nodes, n_edges));
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
     graph->memory = memory;
     graph->n_nodes = n_nodes;

@@ -45,9 +45,6 @@ struct etx_graph {
     struct etx_graph *next_mirrored;
 };
 
-/* ETX_ERR_LIMIT when one of the counts is above 2^31 - 1. */
-etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges);
-
 /* A graph whose arrays are not written yet. */
 etx_status etx_graph_alloc(struct etx_graph **out,
     const struct etx_memory *memory, int64_t n_nodes, int64_t n_edges,

@@ -19,7 +19,7 @@
 #define SCHEMA 1
 /* Scales and radii beyond these would leave the range of a float. */
 #define MIN 1e-30
-#define MAX 1e30
+#define MAX ETX_CONFIG_MAX_NUMBER
 /* Feature names in messages. */
 #define NAME "%.40s"
 
@@ -382,7 +382,7 @@ static etx_status read_completion(
         etx_option_float("max_random", &out->max_random, 0.0, MAX),
         etx_option_int(
             "min_layers", &out->min_layers, 0, ETX_CANDIDATE_MAX_LAYERS),
-        etx_option_float("min_pt", &out->min_pt, 0.01, MAX),
+        etx_option_float("min_pt", &out->min_pt, (double)0.01f, MAX),
     };
 
     model->has_completion = object != NULL;
@@ -397,7 +397,7 @@ static etx_status read_first_pass(
     const struct etx_option options[] = {
         etx_option_int(
             "min_layers", &out->min_layers, 3, ETX_CANDIDATE_MAX_LAYERS),
-        etx_option_float("min_pt", &out->min_pt, 0.01, MAX),
+        etx_option_float("min_pt", &out->min_pt, (double)0.01f, MAX),
         etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
         etx_option_float("max_random", &out->max_random, 0.0, MAX),
         etx_option_int("min_hits", &out->min_hits, 0, INT32_MAX),

@@ -9,7 +9,8 @@
 #include "stage/model.h"
 
 /* etx.config is nested at most this deep. */
-#define ETX_CONFIG_MAX_DEPTH 8
+#define ETX_CONFIG_MAX_DEPTH  8
+#define ETX_CONFIG_MAX_NUMBER 1e30
 
 /* What a model without "label" says, and etx_label_options_init. */
 extern const etx_label_options etx_label_defaults;

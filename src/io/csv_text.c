@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/csv_text.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 
 #define BLOCK_BYTES 4096
@@ -21,41 +23,6 @@ static int is_plain(const unsigned char *text, int64_t n)
         odd |= (unsigned char)((byte >= 0x7f) | (byte == '"'));
     }
     return odd == 0;
-}
-
-/* Bytes of the UTF-8 character that text [n] starts with, 0 when it is none:
- * Unicode 15, table 3-7. */
-static int64_t utf8_length(const unsigned char *text, int64_t n)
-{
-    const unsigned char lead = text[0];
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    int64_t length = 0;
-
-    if (lead < 0x80)
-        return 1;
-    if (lead >= 0xc2 && lead <= 0xdf)
-        length = 2;
-    else if (lead >= 0xe0 && lead <= 0xef)
-        length = 3;
-    else if (lead >= 0xf0 && lead <= 0xf4)
-        length = 4;
-    if (length == 0 || length > n)
-        return 0;
-    if (lead == 0xe0)
-        low = 0xa0;
-    if (lead == 0xed)
-        high = 0x9f;
-    if (lead == 0xf0)
-        low = 0x90;
-    if (lead == 0xf4)
-        high = 0x8f;
-    if (text[1] < low || text[1] > high)
-        return 0;
-    for (int64_t i = 2; i < length; i++)
-        if (text[i] < 0x80 || text[i] > 0xbf)
-            return 0;
-    return length;
 }
 
 static etx_status fail_at(
@@ -94,7 +61,8 @@ etx_status etx_csv_check_text(
             continue;
         }
         while (at < stop) {
-            const int64_t length = utf8_length(at, last - at);
+            const size_t length =
+                etx_utf8_length((const char *)at, (const char *)last);
             if (length == 0 || (length == 1 && !is_plain(at, 1)))
                 return fail_at(path, first, at);
             at += length;

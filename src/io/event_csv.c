@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,7 +165,9 @@ static etx_status read_cells(etx_event *event,
         .channel0 = csv.int32_values[CELL_CHANNEL0],
         .channel1 = csv.int32_values[CELL_CHANNEL1],
         .value = csv.float_values[CELL_VALUE]};
-    ETX_CHECK(etx_event_replace_cells(event, &cells, detector));
+    status = etx_event_replace_cells(event, &cells, detector);
+    if (status == ETX_ERR_ARGUMENT)
+        status = etx_fail(status, "%s: %s", paths->cells, etx_last_error());
 done:
     etx_free(hit);
     etx_csv_release(&csv);
@@ -316,6 +319,9 @@ static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
         if (weight < 0.0f)
             return etx_csv_fail(csv, row, TRUTH_WEIGHT, "is negative");
         truth->weight[hit] += weight;
+        if (!isfinite(truth->weight[hit]))
+            return etx_csv_fail(
+                csv, row, TRUTH_WEIGHT, "makes that of the hit infinite");
         if (truth->particle_id[hit] < 0) {
             truth->particle_id[hit] = id;
             continue;

@@ -61,7 +61,8 @@ int32_t etx_file_exists(const char *path);
 struct etx_file_writer;
 
 /* Start a file that shall stand at path, compressed (with no time in it) when
- * compressed is not 0. A path that names a device or a pipe is written
+ * compressed is not 0. A path that names a device, a pipe or
+ * an open file (/dev/stdout) is written
  * directly; a pipe without a reader is ETX_ERR_IO. The old file stays until the
  * commit, which keeps its mode. The new file has no name until then, so nothing
  * is left of a process that is killed; where the file system has no such files

@@ -215,8 +215,18 @@ done:
     return status;
 }
 
+/* Does path name an open file of the process, as /dev/stdout does? */
+static bool is_open_file(const char *path)
+{
+    struct stat info;
+
+    return (strncmp(path, "/dev/", 5) == 0 ||
+               strncmp(path, "/proc/", 6) == 0) &&
+           lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 /* A symbolic link to a file stays one: the file that it names is replaced.
- * One to a device or a pipe (/dev/stdout) is written through. */
+ * One to a device, a pipe or an open file (/dev/stdout) is written through. */
 static etx_status follow_links(char **out, const char *path)
 {
     struct stat info;
@@ -225,7 +235,8 @@ static etx_status follow_links(char **out, const char *path)
 
     if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
         return copy_text(out, path);
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    if (is_open_file(path) ||
+        (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
         return copy_text(out, path);
     resolved = realpath(path, NULL);
     if (resolved == NULL)
@@ -241,11 +252,12 @@ static etx_status open_target(struct etx_file_writer *writer)
 
     if (stat(writer->path, &info) != 0)
         return open_temporary(writer, NULL);
-    if (S_ISREG(info.st_mode))
+    if (S_ISREG(info.st_mode) && !is_open_file(writer->path))
         return open_temporary(writer, &info);
     /* Opening a pipe without a reader must not wait; writing may. */
-    writer->descriptor = open_for_writing(writer->path, O_NONBLOCK);
-    if (writer->descriptor < 0 || fcntl(writer->descriptor, F_SETFL, 0) != 0)
+    writer->descriptor = open_for_writing(writer->path, O_NONBLOCK | O_APPEND);
+    if (writer->descriptor < 0 ||
+        fcntl(writer->descriptor, F_SETFL, O_APPEND) != 0)
         return etx_file_fail(writer->path, "open for writing", errno);
     return ETX_OK;
 }

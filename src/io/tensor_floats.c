@@ -3,37 +3,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/tensor_floats.h"
 
-#include <math.h>
+#include "base/float16.h"
+
 #include <string.h>
-
-/* Bits of binary16: sign, 5 of exponent, 10 of fraction. */
-#define FRACTION_BITS 10
-#define FRACTION      0x3FFU
-#define EXPONENT      0x1FU
-#define MIN_POWER     (-24) /* of the last bit of subnormal numbers */
-
-static float half_to_float(uint16_t half)
-{
-    const uint32_t fraction = half & FRACTION;
-    const uint32_t exponent = (uint32_t)half >> FRACTION_BITS & EXPONENT;
-    float size = 0.0f;
-
-    if (exponent == EXPONENT)
-        size = fraction == 0 ? INFINITY : NAN;
-    else if (exponent == 0)
-        size = ldexpf((float)fraction, MIN_POWER);
-    else
-        size = ldexpf(
-            (float)(fraction | (FRACTION + 1)), (int)exponent - 1 + MIN_POWER);
-    return (half & 0x8000U) != 0 ? -size : size;
-}
 
 static void read_halves(float *out, const struct etx_tensor *tensor)
 {
     const unsigned char *bytes = tensor->data;
 
     for (int64_t v = 0; v < tensor->n_values; v++)
-        out[v] = half_to_float(
+        out[v] = etx_float16_to_float(
             (uint16_t)(bytes[2 * v] | (uint32_t)bytes[2 * v + 1] << 8));
 }
 

@@ -101,9 +101,7 @@ static etx_status make_export_config(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_json_copy(&made, trainer->model_config));
-    training = etx_json_get(made, "training");
-    if (training == NULL)
-        ETX_CHECK(etx_json_set_object(&training, made, "training"));
+    ETX_CHECK(etx_json_open_object(&training, made, "training"));
     ETX_CHECK(etx_json_set_object(&section, training, stage));
     ETX_CHECK(set_provenance(section, trainer));
     ETX_CHECK(set_thresholds(made, &thresholds));

@@ -12,7 +12,16 @@
 #include "train/module_map/learn.h"
 #include "train/training_model.h"
 
+#include <math.h>
 #include <string.h>
+
+/* An option without bound is the largest number of a config. */
+static etx_status set_option(
+    struct etx_json *object, const char *key, float value)
+{
+    return etx_json_set_number(
+        object, key, fmin((double)value, ETX_CONFIG_MAX_NUMBER));
+}
 
 /* ------------------------------------------------------------ completion -- */
 
@@ -23,17 +32,15 @@ static etx_status set_completion(struct etx_json *config, const void *options)
     etx_status status;
 
     ETX_CHECK(etx_json_set_object(&object, config, "completion"));
-    ETX_CHECK(etx_json_set_number(
-        object, "max_distance", (double)known->max_distance));
-    ETX_CHECK(etx_json_set_number(object, "max_join", (double)known->max_join));
-    ETX_CHECK(
-        etx_json_set_number(object, "max_random", (double)known->max_random));
+    ETX_CHECK(set_option(object, "max_distance", known->max_distance));
+    ETX_CHECK(set_option(object, "max_join", known->max_join));
+    ETX_CHECK(set_option(object, "max_random", known->max_random));
     ETX_CHECK(etx_json_set_integer(object, "min_layers", known->min_layers));
-    ETX_CHECK(etx_json_set_number(object, "min_pt", (double)known->min_pt));
+    ETX_CHECK(set_option(object, "min_pt", known->min_pt));
     /* A first pass has the layers of the completion it was learned with. */
     etx_json_remove(config, "first_pass");
     struct etx_json *training = etx_json_get(config, "training");
-    if (training != NULL)
+    if (etx_json_is(training, ETX_JSON_OBJECT))
         etx_json_remove(training, "first_pass");
 done:
     return status;
@@ -62,11 +69,9 @@ static etx_status set_first_pass(struct etx_json *config, const void *options)
 
     ETX_CHECK(etx_json_set_object(&object, config, "first_pass"));
     ETX_CHECK(etx_json_set_integer(object, "min_layers", known->min_layers));
-    ETX_CHECK(etx_json_set_number(object, "min_pt", (double)known->min_pt));
-    ETX_CHECK(etx_json_set_number(
-        object, "max_distance", (double)known->max_distance));
-    ETX_CHECK(
-        etx_json_set_number(object, "max_random", (double)known->max_random));
+    ETX_CHECK(set_option(object, "min_pt", known->min_pt));
+    ETX_CHECK(set_option(object, "max_distance", known->max_distance));
+    ETX_CHECK(set_option(object, "max_random", known->max_random));
     ETX_CHECK(etx_json_set_integer(object, "min_hits", known->min_hits));
 done:
     return status;
@@ -115,15 +120,14 @@ const struct etx_learned_table etx_learned_module_map = {
 static etx_status note_events(struct etx_json *config, const char *table,
     const struct etx_event *const *events, int64_t n_events)
 {
-    struct etx_json *training = etx_json_get(config, "training");
+    struct etx_json *training = NULL;
     struct etx_json *learned = NULL;
     int64_t n_hits = 0;
     etx_status status;
 
     for (int64_t e = 0; e < n_events; e++)
         n_hits += events[e]->n_hits;
-    if (training == NULL)
-        ETX_CHECK(etx_json_set_object(&training, config, "training"));
+    ETX_CHECK(etx_json_open_object(&training, config, "training"));
     ETX_CHECK(etx_json_set_object(&learned, training, table));
     ETX_CHECK(etx_json_set_integer(learned, "training_events", n_events));
     ETX_CHECK(etx_json_set_integer(learned, "training_hits", n_hits));

@@ -265,9 +265,11 @@ ETX_TEST(test_cuda_shim_index_host_refused)
 ETX_TEST(test_cuda_shim_index_refused)
 {
     const float score[1] = {NAN};
+    const float positions[9] = {0};
     const int64_t index[2][4] = {{0, 1, 2, INT64_C(1) << 32}, {0, -1, 2, 1}};
     etx_context *context = shim_context(0, ON_DEVICE);
     scoped_context *cpu = etx_test_context();
+    scoped_event *event = etx_test_event(3, positions);
     void *const stream = shim_lender(0);
     void *scores = shim_lend(0, score, sizeof score);
     void *rows[2] = {shim_lend(0, index[0], sizeof index[0]),
@@ -295,6 +297,9 @@ ETX_TEST(test_cuda_shim_index_refused)
     ck_assert_ptr_null(graph);
     ck_assert_ok(etx_graph_from_index_device(
         &graph, context, 3, 1, rows[0], NULL, stream));
+    ck_assert_refused(
+        etx_graph_partition(label, graph, event, 1, ETX_PARTITION_PHI),
+        "the graph has no arrays on the host");
     ck_assert_refused(
         etx_graph_to_index_device(&n, graph, context, NAN, 0, NULL, NULL, NULL),
         "cut is nan");

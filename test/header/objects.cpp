@@ -62,6 +62,8 @@ void test_pipeline(const etx::Model &model, const etx::Event &event)
     for (int e = 0; e < 2; e++)
         events.push_back(
             etx::Event::read_trackml("examples/data/event000000001"));
+    require(etx::find_tracks(context, model, std::vector<etx::Event>()).empty(),
+        "tracks of no events");
     for (const etx::Tracks &each : etx::find_tracks(context,
              etx::Model::load("examples/models/accurate.safetensors"), events))
         require(each.size() > 10, "tracks of several events");
@@ -102,6 +104,16 @@ void test_arrays()
     const etx::Graph own =
         etx::Graph::from_edges(4, graph.src(), graph.dst(), graph.scores());
     require(own.dst()[1] == graph.dst()[1], "edges");
+    std::vector<float> no_scores = {1, 2};
+    no_scores.clear(); // its memory stays
+    require(etx::Graph::from_edges(4, graph.src(), graph.dst(), no_scores)
+                .scores()
+                .empty(),
+        "no scores");
+    require_error(ETX_ERR_ARGUMENT, "hits has 2 values, expected 1000", [] {
+        etx::Tracks::from_lists(2000, std::vector<std::int64_t>{0, 1000},
+            std::vector<std::int32_t>{0, 1});
+    });
     require(etx::Tracks::from_labels(std::vector<std::int32_t>{0, 0, -1, 1})
                     .size() == 2,
         "labels");
@@ -132,8 +144,8 @@ void test_training(const etx::Event &event)
 // Three edges as an index, in memory of a graph that nobody needs, and back.
 void test_index(etx::Context &context, const etx::Graph &graph)
 {
-    const etx::Graph spare = etx::Graph::from_edges_device(context,
-        graph.n_nodes(), graph.src_device(), graph.dst_device());
+    const etx::Graph spare = etx::Graph::from_edges_device(
+        context, graph.n_nodes(), graph.src_device(), graph.dst_device());
     auto *const index =
         const_cast<std::int64_t *>(spare.offsets_device().data());
     const etx::Graph few = etx::Graph::from_edges_device(context,
@@ -142,13 +154,13 @@ void test_index(etx::Context &context, const etx::Graph &graph)
 
     require(few.to_index_device(context, 0.5F) == 3, "all without scores");
     require(few.to_index_device(context, 0.5F, 3, index) == 3, "an index");
-    const etx::Graph same = etx::Graph::from_index_device(context,
-        graph.n_nodes(), etx::Span<const std::int64_t>(index, 6));
+    const etx::Graph same = etx::Graph::from_index_device(
+        context, graph.n_nodes(), etx::Span<const std::int64_t>(index, 6));
     require(std::equal(few.src().begin(), few.src().end(), same.src().begin()),
         "edges of an index");
     require_error(ETX_ERR_ARGUMENT, "index has 5 values, expected 4", [&] {
-        etx::Graph::from_index_device(context, graph.n_nodes(),
-            etx::Span<const std::int64_t>(index, 5));
+        etx::Graph::from_index_device(
+            context, graph.n_nodes(), etx::Span<const std::int64_t>(index, 5));
     });
 }
 

@@ -372,6 +372,29 @@ ETX_TEST(test_completion_table_refused, .rows = ROWS(bad_tables))
         etx_completion_check(table), ETX_ERR_FORMAT, bad_tables[_i].error);
 }
 
+/* Without a bound, or with the least momentum, also in the model. */
+ETX_TEST(test_completion_options_at_their_ends)
+{
+    scoped_model *start = io_model_make(io_model_small);
+    scoped struct sample *sample = new_sample(5);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    scoped_model *model = NULL;
+    scoped_model *again = NULL;
+    etx_completion_options options;
+
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    options.max_distance = options.max_join = options.max_random = INFINITY;
+    options.min_pt = 0.01f;
+    ck_assert_ok(
+        etx_model_learn_completion(&model, start, events, 1, &options));
+    ck_assert_ok(etx_model_completion_options(&options, model));
+    ck_assert_float_eq(options.min_pt, 0.01f);
+    ck_assert_float_ge(options.max_distance, 1e30f);
+    ck_assert_ok(
+        etx_model_learn_completion(&again, model, events, 1, &options));
+}
+
 static const struct etx_test_change bad_options[] = {
     {CHANGE(etx_completion_options, max_distance, -1.0f), ETX_ERR_ARGUMENT,
         "max_distance -1"},

@@ -50,6 +50,8 @@ ETX_TEST(test_dist_team_gradient_sum)
     ck_assert_int_gt(n_unlike, 0);
     ck_assert_fails(
         etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT, "slice is NULL");
+    slice[1] = NULL;
+    ck_assert_refused(etx_gradient_sum(slice, 2, 1), "slice[k] is NULL");
     ck_assert_fails(etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT,
         "n_slices -5 is negative");
 }

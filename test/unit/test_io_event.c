@@ -75,6 +75,10 @@ static const struct truth_row truth_rows[] = {
         ONE_PARTICLE, "truth.csv:2:2: found \"18446744073709551617\""},
     {"negative weight", TRUTH "3,0,0,0,0,0,0,0,-0.5\n", ONE_PARTICLE,
         "truth.csv:2:9: weight -0.5 is negative"},
+    {"weights with an infinite sum",
+        TRUTH "7,0,0,0,0,0,0,0,0\n3,7,0,0,0,0,0,0,3e38\n"
+              "3,4503599627370497,0,0,0,0,0,0,3e38\n",
+        TWO_PARTICLES, "truth.csv:4:9: weight 3e38 makes that of the hit"},
     {"weight nan", TRUTH "3,0,0,0,0,0,0,0,nan\n", ONE_PARTICLE,
         "truth.csv:2:9: found \"nan\""},
     {"no weight", "hit_id,particle_id\n", ONE_PARTICLE,
@@ -203,8 +207,8 @@ IO_TEST(test_io_event_missing)
     ck_assert_ok(etx_detector_read(
         &detector, io_write_text("d.csv", DETECTOR_HEAD "8,2,2" MODULE_TAIL)));
     (void)io_write_text("e-cells.csv", CELLS "7,1,1,1\n");
-    ck_assert_refused(
-        etx_event_read_trackml(&event, io_path("e"), detector), "module");
+    ck_assert_refused(etx_event_read_trackml(&event, io_path("e"), detector),
+        "e-cells.csv: hit 0: the detector has no module");
     ck_assert_ptr_null(event);
 }
 

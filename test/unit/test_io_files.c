@@ -325,6 +325,22 @@ IO_TEST(test_io_files_write_too_large)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+/* The file of /dev/stdout is written to, and not replaced. */
+IO_TEST(test_io_files_write_open_file)
+{
+    char path[64];
+    const char *const name = io_path("open");
+    const int descriptor = open(name, O_CREAT | O_WRONLY | O_APPEND, 0600);
+
+    ck_assert_int_ge(descriptor, 0);
+    ck_assert_int_eq(write(descriptor, "before ", 7), 7);
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", descriptor);
+    ck_assert_ok(etx_file_write(path, "text", 4));
+    ck_assert_int_eq(write(descriptor, " behind", 7), 7);
+    ck_assert_int_eq(close(descriptor), 0);
+    expect_content("open", "before text behind");
+}
+
 /* Nor SIGPIPE, when the reader has gone. */
 IO_TEST(test_io_files_write_pipe)
 {

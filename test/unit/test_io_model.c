@@ -115,6 +115,9 @@ IO_TEST(test_io_model_label_options_of_old_callers)
     ck_assert_fails(etx_model_label_options(&label, new_model),
         ETX_ERR_UNSUPPORTED, "is set by the model");
     ck_assert_int_eq(label.method, ETX_LABEL_COMPONENTS);
+    label.struct_size = 8;
+    ck_assert_refused(
+        etx_model_label_options(&label, new_model), "struct_size 8");
 }
 
 /* Spaces, order and numbers of etx.config stay as they are in the file. */

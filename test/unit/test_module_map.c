@@ -13,6 +13,8 @@
 
 #include <exatrkx/train.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static const etx_module_map_options variants[] = {
     {.units = ETX_MAP_MODULES, .use_triplets = 0, .margin = 3.0f},
@@ -426,6 +428,30 @@ ETX_TEST(test_module_map_table_refused, .rows = ROWS(bad_tables))
     }
     ck_assert_fails(
         etx_module_map_check(map), ETX_ERR_FORMAT, bad_tables[_i].error);
+}
+
+/* What a model says of its training stays where it is an object, and is
+ * replaced where it is not. */
+ETX_TEST(test_module_map_notes_its_events, .rows = 4)
+{
+    static const char *const trainings[] = {
+        "{'seed': 7}", "'by hand'", "5", "null"};
+    char text[100];
+    (void)snprintf(text, sizeof text,
+        "{'schema': 1, 'label': {'method': 'components'}, 'training': %s}",
+        trainings[_i]);
+    scoped_model *start = io_model_make(text);
+    scoped struct sample *sample = new_sample(1);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    scoped_model *model = NULL;
+
+    ck_assert_ok(etx_model_learn_module_map(&model, start, events, 1, NULL));
+    const char *const training = strstr(model->config, "\"training\"");
+    ck_assert_ptr_nonnull(training);
+    ck_assert_ptr_nonnull(strstr(training, "\"module_map\""));
+    ck_assert((strstr(training, "\"seed\"") != NULL) == (_i == 0));
+    ck_assert_ptr_null(strstr(training, "by hand"));
 }
 
 static const struct etx_test_change bad_options[] = {

@@ -143,10 +143,11 @@ ETX_TEST(test_batch_fails_whole, .rows = 2)
     batch.event[3] = NULL;
     ck_assert_fails(etx_find_tracks_batch(batch.tracks, context, batch.model,
                         N_BATCH, batch.event),
-        ETX_ERR_ARGUMENT, "events[3] is NULL");
+        ETX_ERR_ARGUMENT, "event 3 is NULL");
     ck_assert_fails(etx_find_tracks_batch(
                         batch.tracks, context, batch.model, -1, batch.event),
         ETX_ERR_ARGUMENT, "n_events");
+    ck_assert_ok(etx_find_tracks_batch(NULL, context, batch.model, 0, NULL));
     n_polls = 0;
     ck_assert_status(etx_find_tracks_batch(
                          batch.tracks, context, batch.model, 3, batch.event),

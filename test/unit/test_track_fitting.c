@@ -338,6 +338,8 @@ static const struct etx_test_change refused[] = {
         "resolution_scale 0"},
     {CHANGE(etx_fit_options, max_hit_chi2, -1.0f), ETX_ERR_ARGUMENT,
         "max_hit_chi2 -1"},
+    {CHANGE(etx_fit_options, reserved, 7), ETX_ERR_ARGUMENT,
+        "reserved is 7 and must be 0"},
     {CHANGE(etx_fit_options, struct_size, 2), ETX_ERR_ARGUMENT,
         "etx_fit_options"},
 };
