@@ -93,8 +93,9 @@ bool Model::isGiven(const std::string &cellColumn) const
 
 bool Model::hasCells() const
 {
-    return std::any_of(cellColumns.begin(), cellColumns.end(),
-        [&](const char *name) { return isGiven(name); });
+    return column("size_u") || column("size_v") ||
+           std::any_of(cellColumns.begin(), cellColumns.end(),
+               [&](const char *name) { return isGiven(name); });
 }
 
 /// setCells fills columns that are not configured with zeros, so none of them
@@ -128,7 +129,8 @@ void Model::checkStages() const
     try {
         etx::Graph edges = etx::Graph::from_edges(0, none, none);
 
-        etx::embed(loan.get(), m_model, nothing);
+        if (m_model.has_stage(ETX_STAGE_EMBEDDING))
+            etx::embed(loan.get(), m_model, nothing);
         if (m_model.has_stage(ETX_STAGE_FILTER))
             edges.filter(loan.get(), m_model, nothing);
         if (m_model.has_stage(ETX_STAGE_GNN))
@@ -138,6 +140,14 @@ void Model::checkStages() const
                                              "; configured are " +
                                              describeColumns());
     }
+}
+
+void Model::checkGraph() const
+{
+    Contexts::Loan loan(m_contexts, gnn::Device::Cpu());
+
+    etx::Graph::build(
+        loan.get(), m_model, event(nullptr, 0, m_columns.size()));
 }
 
 std::optional<std::size_t> Model::column(const std::string &name) const

@@ -71,6 +71,9 @@ class Model
         return m_contexts;
     }
 
+    /// Build the graph of an event without hits: an error where the model cannot
+    /// make one of what the stages get, which has no modules.
+    void checkGraph() const;
     /// The hits of node features [n, width], row-major.
     etx::Event event(
         const float *features, std::size_t n, std::size_t width) const;

@@ -203,8 +203,7 @@ gnn::PipelineTensors EdgeClassification::operator()(
         graph = graph.filter(context.get(), m_model->get(), event);
     else
         graph.score(context.get(), m_model->get(), event);
-    putEdges(tensors, graph, m_network == Network::eFilter ? keepAll : m_cut,
-        context.get(), execContext);
+    putEdges(tensors, graph, m_cut, context.get(), execContext);
     return tensors;
 }
 
@@ -244,6 +243,7 @@ Stages::Stages(const Config &config)
 
 std::shared_ptr<gnn::GraphConstructionBase> Stages::graphConstruction() const
 {
+    m_model->checkGraph();
     return std::make_shared<GraphConstruction>(m_model);
 }
 
@@ -252,11 +252,12 @@ Stages::edgeClassifiers() const
 {
     using Network = EdgeClassification::Network;
     std::vector<std::shared_ptr<gnn::EdgeClassificationBase>> out;
+    const bool hasGnn = m_model->get().has_stage(ETX_STAGE_GNN);
 
     if (m_model->get().has_stage(ETX_STAGE_FILTER))
         out.push_back(std::make_shared<EdgeClassification>(
-            m_model, Network::eFilter, keepAll));
-    if (m_model->get().has_stage(ETX_STAGE_GNN))
+            m_model, Network::eFilter, hasGnn ? keepAll : m_cut));
+    if (hasGnn)
         out.push_back(std::make_shared<EdgeClassification>(
             m_model, Network::eGnn, m_cut));
     return out;

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exatrkx/acts.hpp>
 #include <exatrkx/graph.h>
+#include <exatrkx/train.h>
 
 #if __has_include(<ActsPlugins/Gnn/GnnPipeline.hpp>)
 #include <ActsPlugins/Gnn/GnnPipeline.hpp>
@@ -261,6 +262,11 @@ void testSizes(const std::string &model, const Reference &event)
     config.pitches = pitches;
     expect(run(pipelineOf(config), event.sized, event.n) == event.sizedTracks,
         "sizes and pitches: what etx_find_tracks finds with the extents");
+    exatrkx::Config alone = config;
+    alone.columns.erase(alone.columns.begin() + 3);
+    alone.pitches.clear();
+    expect(mistake(alone).find("column cell_count ") != std::string::npos,
+        "sizes alone: an error that names the count");
     config.columns.push_back({"cluster_x_1", 1});
     expect(
         mistake(config).find("cluster_x_1 and the like") != std::string::npos,
@@ -314,6 +320,93 @@ std::string withCellsRequired(const std::string &model)
     return path;
 }
 
+/// A filter alone, whose scores are all 0.5.
+void writeFilter(const std::string &path)
+{
+    const std::string header =
+        R"({"__metadata__":{"etx.config":"{\"schema\": 1, \"filter\": )"
+        R"({\"arch\": \"edge_filter\", \"options\": {\"hidden\": []}, )"
+        R"(\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}], )"
+        R"(\"cut\": 0.25}}"},"filter.layers.0.bias":{"dtype":"F32",)"
+        R"("shape":[1],"data_offsets":[0,4]},"filter.layers.0.weight":)"
+        R"({"dtype":"F32","shape":[1,2],"data_offsets":[4,12]}})";
+    const std::uint64_t size = header.size() + (8 - header.size() % 8) % 8;
+    std::ofstream out(path, std::ios::binary);
+
+    out.write(reinterpret_cast<const char *>(&size), sizeof size);
+    out << header << std::string(size - header.size() + 12, '\0');
+}
+
+/// How many edges leave the classifiers, of one between two hits.
+std::size_t classify(const exatrkx::Stages &stages)
+{
+    const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
+    gnn::PipelineTensors tensors{gnn::Tensor<float>::Create({2, 3}, host),
+        gnn::Tensor<std::int64_t>::Create({2, 1}, host), std::nullopt,
+        std::nullopt};
+
+    std::iota(
+        tensors.nodeFeatures.data(), tensors.nodeFeatures.data() + 6, 1.0F);
+    std::iota(tensors.edgeIndex.data(), tensors.edgeIndex.data() + 2, 0);
+    try {
+        for (const auto &stage : stages.edgeClassifiers())
+            tensors = (*stage)(std::move(tensors), host);
+    } catch (const gnn::NoEdgesError &) {
+        return 0;
+    }
+    return tensors.edgeIndex.shape()[1];
+}
+
+/// Models without an embedding, for the graphs of the host.
+void testFilterAlone()
+{
+    const std::string path = "filter.safetensors";
+    const std::vector<exatrkx::Column> columns = {
+        {"x", 1}, {"y", 1}, {"z", 1}};
+
+    writeFilter(path);
+    expect(mistake({path, columns, std::nullopt}).empty(),
+        "a filter alone: no error");
+    expect(classify(exatrkx::Stages({path, columns, 0.4F})) == 1 &&
+               classify(exatrkx::Stages({path, columns, 0.6F})) == 0,
+        "a filter that is the last classifier: the cut is its own");
+    std::remove(path.c_str());
+}
+
+/// Its graph needs modules, which the stages do not get.
+void testModuleMap(const std::string &examples, const std::string &modelPath)
+{
+    const std::string path = "map.safetensors";
+    const std::string data = examples + "/data/";
+    etx_detector *detector = nullptr;
+    etx_event *event = nullptr;
+    etx_model *model = nullptr;
+    etx_model *learned = nullptr;
+
+    must(etx_detector_read(&detector, (data + "detectors.csv.gz").c_str()));
+    must(etx_event_read_trackml(
+        &event, (data + "event000000001").c_str(), detector));
+    must(etx_model_load(&model, modelPath.c_str()));
+    must(etx_model_learn_module_map(&learned, model, &event, 1, nullptr));
+    must(etx_model_save(learned, path.c_str()));
+    etx_model_free(learned);
+    etx_model_free(model);
+    etx_event_free(event);
+    etx_detector_free(detector);
+
+    const exatrkx::Stages stages(
+        {path, {{"x", 1}, {"y", 1}, {"z", 1}}, std::nullopt});
+
+    std::remove(path.c_str());
+    try {
+        stages.graphConstruction();
+        expect(false, "a graph of a module map: no error");
+    } catch (const std::runtime_error &error) {
+        expect(std::string(error.what()).find("modules") != std::string::npos,
+            "a graph of a module map: an error that says so");
+    }
+}
+
 void testMistakes(const std::string &model)
 {
     const std::vector<exatrkx::Column> bare = {
@@ -365,6 +458,8 @@ int main(int argc, char **argv)
     testPolar(model, event);
     testContexts(config, event);
     testMistakes(model);
+    testFilterAlone();
+    testModuleMap(examples, model);
     testSizes(model, event);
     testDevice(model, event);
     testThreads(pipeline, event);

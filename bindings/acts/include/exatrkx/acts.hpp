@@ -117,7 +117,7 @@ class EdgeClassification final : public gnn::EdgeClassificationBase
   private:
     std::shared_ptr<const Model> m_model;
     Network m_network;
-    float m_cut; // of the graph network; the filter has the model's
+    float m_cut; // of a filter, next to the model's
 };
 
 /// The label method of the model: tracks in the order of their first node.
@@ -141,6 +141,8 @@ class Stages
   public:
     explicit Stages(const Config &config);
 
+    /// An error where the model lacks an embedding, or takes its graph from a map
+    /// of modules, which the stages do not get.
     std::shared_ptr<gnn::GraphConstructionBase> graphConstruction() const;
     /// The filter and the graph network, as far as the model has them.
     std::vector<std::shared_ptr<gnn::EdgeClassificationBase>>
