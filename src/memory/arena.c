@@ -18,7 +18,6 @@
 #include "base/poison.h"
 #include "base/status.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,7 +25,7 @@
 #define ALIGNMENT        ((size_t)64)
 #define DEVICE_ALIGNMENT ((size_t)256)
 #define MIN_BLOCK        ((size_t)1 << 20)
-#define MAX_BLOCKS       64 /* each doubles the size: never reached */
+#define MAX_BLOCKS       64 /* each doubles the size, or halves what is left */
 #define WHAT             "scratch memory"
 
 struct block {
@@ -136,22 +135,27 @@ static etx_status add_block(
         drop_blocks(arena, is_empty ? 0 : arena->current + 1);
     if (bytes > arena->limit - arena->size)
         return over_limit(arena, bytes, what);
-    assert(arena->n_blocks < MAX_BLOCKS);
+    if (arena->n_blocks == MAX_BLOCKS)
+        return etx_fail(ETX_ERR_MEMORY,
+            "%s: %zu bytes of scratch would take more than %d blocks", what,
+            bytes, MAX_BLOCKS);
 
-    /* Beyond the request there is a reserve, as far as the limit allows. */
+    /* Beyond the request there is a reserve, as far as the limit allows. It
+     * costs nothing on the host; on a device graphs need memory, too. */
     block.size = larger(bytes, arena->min_block);
     if (arena->n_blocks > 0)
         block.size = larger(block.size, arena->size);
     else
         block.size = larger(block.size, arena->highest);
-    if (block.size > arena->limit - arena->size)
-        block.size = arena->limit - arena->size;
+    const size_t left = arena->limit - arena->size;
+    const size_t most = arena->memory == NULL ? left : left / 2;
+    if (block.size > most)
+        block.size = larger(bytes, most);
     status = etx_memory_alloc(
         &block.memory, arena->memory, (int64_t)block.size, 1, what);
-    if (status == ETX_ERR_MEMORY && arena->memory != NULL &&
-        block.size > bytes) {
-        /* The reserve costs nothing on the host, but a device may lack it. */
-        block.size = bytes;
+    while (status == ETX_ERR_MEMORY && arena->memory != NULL &&
+           block.size > bytes) {
+        block.size = larger(bytes, block.size / 2);
         status = etx_memory_alloc(
             &block.memory, arena->memory, (int64_t)block.size, 1, what);
     }

@@ -4,7 +4,8 @@
  * and the best model; in its metadata the hash of what the trainer was created
  * from and a checksum over all tensors, so that a damaged file is refused.
  * Schema 1 had no "state"; before schema 3 the graphs of a step were drawn and
- * their gradients added up in another way.
+ * their gradients added up in another way; before schema 4 the order of events
+ * was not noted.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
@@ -14,13 +15,14 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "train/hash.h"
+#include "train/training_model.h"
 
 #include <math.h>
 #include <string.h>
 
 #define N_METRICS   5 /* loss, n_edges, efficiency, purity, auc */
 #define MAX_TENSORS 14
-#define SCHEMA      3
+#define SCHEMA      4
 
 /* Tensor "counters", 64-bit numbers alone. */
 struct counters {
@@ -179,6 +181,22 @@ static int64_t list_entries(struct entry *entry,
     return count;
 }
 
+/* Of the sizes of all events in order, and of what the first pass finds in
+ * them. */
+static void hash_events(char text[17], const struct etx_trainer *trainer)
+{
+    uint64_t hash = etx_hash_bytes(
+        ETX_HASH_START, &trainer->training.hash, sizeof trainer->training.hash);
+
+    hash = etx_hash_bytes(
+        hash, &trainer->validation.hash, sizeof trainer->validation.hash);
+    if (trainer->config.augmentation.first_pass > 0.0f) {
+        hash = etx_train_hash_table(hash, trainer->model->completion);
+        hash = etx_train_hash_table(hash, trainer->model->first_pass);
+    }
+    etx_hash_text(text, hash);
+}
+
 etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path)
 {
@@ -187,9 +205,10 @@ etx_status etx_checkpoint_write(
     struct etx_tensor tensor[MAX_TENSORS];
     const int64_t n = list_entries(entry, trainer, &numbers, SCHEMA);
     char checksum[9];
+    char events[17];
     char hash[17];
-    const char *const pair[][2] = {{"etx.checkpoint", "3"},
-        {"etx.checksum", checksum}, {"etx.hash", hash}};
+    const char *const pair[][2] = {{"etx.checkpoint", "4"},
+        {"etx.checksum", checksum}, {"etx.events", events}, {"etx.hash", hash}};
     struct etx_json *metadata = NULL;
     etx_status status;
 
@@ -198,8 +217,9 @@ etx_status etx_checkpoint_write(
         tensor[t] = etx_tensor_vector(
             entry[t].name, entry[t].type, entry[t].n, entry[t].data);
     etx_tensor_checksum(checksum, n, tensor);
+    hash_events(events, trainer);
     etx_hash_text(hash, trainer->hash);
-    ETX_CHECK(etx_json_create_texts(&metadata, pair, 3));
+    ETX_CHECK(etx_json_create_texts(&metadata, pair, 4));
     ETX_CHECK(etx_tensor_file_write(path, n, tensor, metadata));
 done:
     etx_json_free(metadata);
@@ -240,6 +260,23 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
             "this one has %s)",
             path, made == NULL ? "missing" : made, hash);
     return ETX_OK;
+}
+
+static etx_status check_order(const struct etx_tensor_file *file,
+    const struct etx_trainer *trainer, const char *path)
+{
+    const char *made =
+        etx_json_text(etx_json_get(file->metadata, "etx.events"));
+    char hash[17];
+
+    hash_events(hash, trainer);
+    if (find_schema(file) < 4 || (made != NULL && strcmp(made, hash) == 0))
+        return ETX_OK;
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "%s: made with other events, or in another order, or with another "
+        "first "
+        "pass (hash %s, these have %s)",
+        path, made == NULL ? "missing" : made, hash);
 }
 
 /* Without this the training would silently continue with other draws. */
@@ -410,7 +447,8 @@ static etx_status check_arrays(const struct etx_tensor_file *file,
 {
     for (int64_t t = 0; t < n; t++) {
         const char *bytes = etx_tensor_file_find(file, entry[t].name)->data;
-        const int is_square = entry[t].name[0] == 'v';
+        const int is_square =
+            entry[t].name[0] == 'v' || strstr(entry[t].name, "_v") != NULL;
 
         for (int64_t k = 0; entry[t].is_array && k < entry[t].n; k++) {
             float value;
@@ -463,6 +501,7 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     numbers.state = (struct state){.snapshot_step = -1, .best_step = -1};
     copy_entries(file, n, entry, 0);
     ETX_CHECK(check_numbers(&numbers, trainer, path));
+    ETX_CHECK(check_order(file, trainer, path));
     copy_entries(file, n, entry, 1);
     set_numbers(trainer, &numbers);
     status = etx_train_state_to_device(&trainer->state);

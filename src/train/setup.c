@@ -29,8 +29,7 @@ static etx_status hash_trainer(struct etx_trainer *trainer)
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
         hash = etx_train_hash_network(
             hash, etx_train_find_network(trainer->model, s));
-    if (trainer->model->module_map != NULL)
-        hash = etx_train_hash_map(hash, trainer->model->module_map);
+    hash = etx_train_hash_table(hash, trainer->model->module_map);
     trainer->hash = hash;
 done:
     return status;
@@ -252,8 +251,7 @@ static etx_status hash_stages_before(
         hash = etx_train_hash_network(
             hash, etx_train_find_network(trainer->model, s));
     }
-    if (trainer->model->module_map != NULL)
-        hash = etx_train_hash_map(hash, trainer->model->module_map);
+    hash = etx_train_hash_table(hash, trainer->model->module_map);
     *out = etx_hash_bytes(
         hash, &trainer->config.stage, sizeof trainer->config.stage);
 done:

@@ -69,13 +69,16 @@ uint64_t etx_train_hash_network(
                      (size_t)network->n_values * sizeof *network->value);
 }
 
-uint64_t etx_train_hash_map(uint64_t hash, const struct etx_module_map *map)
+uint64_t etx_train_hash_table(uint64_t hash, const void *table)
 {
-    for (int32_t k = 0; k < map->kind->n_arrays; k++) {
-        const struct etx_table_array *array = &map->kind->array[k];
+    const struct etx_table_kind *const kind =
+        table == NULL ? NULL : etx_table_kind_of(table);
 
-        hash = etx_hash_bytes(hash, etx_table_values(map, array),
-            (size_t)(etx_table_n_rows(map, array) * array->n_columns) *
+    for (int32_t k = 0; kind != NULL && k < kind->n_arrays; k++) {
+        const struct etx_table_array *array = &kind->array[k];
+
+        hash = etx_hash_bytes(hash, etx_table_values(table, array),
+            (size_t)(etx_table_n_rows(table, array) * array->n_columns) *
                 etx_table_value_size(array));
     }
     return hash;

@@ -31,7 +31,7 @@ etx_status etx_train_copy_tables(
 /* *hash continued over the parameters of a network, which may be NULL. */
 uint64_t etx_train_hash_network(
     uint64_t hash, const struct etx_network *network);
-/* The same over the units, pairs and windows of a module map. */
-uint64_t etx_train_hash_map(uint64_t hash, const struct etx_module_map *map);
+/* The same over the arrays of a learned table, which may be NULL. */
+uint64_t etx_train_hash_table(uint64_t hash, const void *table);
 
 #endif

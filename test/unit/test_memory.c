@@ -6,9 +6,11 @@
 #include "base/heap.h"
 #include "base/poison.h"
 #include "base/random.h"
+#include "base/status.h"
 #include "memory/arena.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---------------------------------------------------------------- sizes -- */
 
@@ -282,6 +284,67 @@ ETX_TEST(test_memory_arena_stops_growing)
     ck_assert_int_le(in_use[1], in_use[0]);
     ck_assert_int_eq(in_use[2], in_use[1]);
     ck_assert_int_eq(in_use[3], in_use[1]);
+}
+
+#define DEVICE_BYTES ((size_t)64 << 20)
+
+/* A device that has `left` bytes; each array is behind its size. */
+struct small_device {
+    struct etx_memory memory;
+    size_t left;
+};
+
+static etx_status device_alloc(
+    void **out, const struct etx_memory *memory, size_t bytes, const char *what)
+{
+    struct small_device *device = (struct small_device *)memory->device;
+
+    if (bytes > device->left)
+        return etx_fail(ETX_ERR_MEMORY, "%s: the device is full", what);
+    char *const array = aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
+    ck_assert_ptr_nonnull(array);
+    memcpy(array, &bytes, sizeof bytes);
+    device->left -= bytes;
+    *out = array + 256;
+    return ETX_OK;
+}
+
+static void device_free(const struct etx_memory *memory, void *address)
+{
+    struct small_device *device = (struct small_device *)memory->device;
+    char *const array = (char *)address - 256;
+    size_t bytes;
+
+    memcpy(&bytes, array, sizeof bytes);
+    device->left += bytes;
+    free(array);
+}
+
+/* Small arrays on a device that is nearly full: until nothing is left, and the
+ * arena goes on when some are given back. */
+ETX_TEST(test_memory_arena_of_full_device)
+{
+    struct small_device device = {.left = DEVICE_BYTES};
+    struct etx_arena *arena = NULL;
+    etx_status status = ETX_OK;
+    int n = 0;
+    void *array;
+
+    device.memory = (struct etx_memory){
+        .alloc = device_alloc, .free = device_free, .device = &device};
+    ck_assert_ok(etx_arena_create_at(&arena, 0, 0, &device.memory));
+    ck_assert_ok(etx_arena_alloc(&array, arena, 48 << 20, 1, "event"));
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    while (status == ETX_OK && n < 10000) {
+        status = etx_arena_alloc(&array, arena, 4096, 1, "small");
+        n += status == ETX_OK;
+    }
+    ck_assert_int_eq(status, ETX_ERR_MEMORY);
+    ck_assert_int_gt(n, 3500); /* 16 MiB are 4096 */
+    etx_arena_reset(arena, mark);
+    ck_assert_ok(etx_arena_alloc(&array, arena, 4096, 1, "small"));
+    etx_arena_free(arena);
+    ck_assert_int_eq(device.left, DEVICE_BYTES);
 }
 
 ETX_TEST(test_memory_arena_limit)

@@ -5,6 +5,7 @@
 
 #include "train/trainer.h"
 
+#include "eval_events.h"
 #include "support.h"
 #include "train/hash.h"
 #include "train_bench.h"
@@ -151,6 +152,28 @@ ETX_TEST(test_train_checkpoint_of_another_trainer_is_refused)
     ck_assert_fails(
         train_bench_load(bench.trainer), ETX_ERR_ARGUMENT, "events");
     train_bench_remove();
+}
+
+ETX_TEST(test_train_checkpoint_of_another_order_is_refused, .rows = 2)
+{
+    struct train_bench bench[2] = {
+        train_bench_new(0, 1, NULL), train_bench_new(0, 1, NULL)};
+    etx_event *event[2] = {
+        new_random_event(60, 5, 1), new_random_event(70, 5, 1)};
+
+    for (int b = 0; b < 2; b++)
+        for (int e = 0; e < 2; e++)
+            ck_assert_ok(
+                etx_trainer_add_event(bench[b].trainer, event[e ^ b], _i));
+    train_bench_save(bench[0].trainer);
+    ck_assert_ok(train_bench_load(bench[0].trainer));
+    ck_assert_fails(train_bench_load(bench[1].trainer), ETX_ERR_ARGUMENT,
+        "in another order");
+    train_bench_remove();
+    for (int b = 0; b < 2; b++) {
+        train_bench_close(&bench[b]);
+        etx_event_free(event[b]);
+    }
 }
 
 /* A file may be whole and still need a graph of all pairs. */

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "train/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,6 +117,8 @@ etx_status etx_train_events_add(
     }
     events->event[events->n++] = event;
     events->n_hits += event->n_hits;
+    events->hash =
+        etx_hash_bytes(events->hash, &event->n_hits, sizeof event->n_hits);
 done:
     return status;
 }

@@ -33,6 +33,7 @@ struct etx_train_events {
     int64_t n, capacity;
     struct etx_train_event **event; /* [n] */
     int64_t n_hits;                 /* of all */
+    uint64_t hash;                  /* of their numbers of hits, in order */
 };
 
 /* On error the event stays the caller's. */
