@@ -66,6 +66,17 @@ class HostGraph(support.LibraryCase):
             self.assertIsNotNone(seen())
         self.assertIsNone(seen())
 
+    def test_freed_after_a_call_of_the_same_thread(self) -> None:
+        context = exatrkx.Context(1)
+        pointer = exatrkx.Graph.from_edges(2, [0], [1])._pointer
+        seen = weakref.ref(pointer)
+        kept = exatrkx._context.KeptPointer(pointer, context)
+        del pointer
+        with context._use():
+            del kept
+            self.assertIsNotNone(seen())
+        self.assertIsNone(seen())
+
 
 class Interface(unittest.TestCase):
     """__cuda_array_interface__."""

@@ -69,6 +69,8 @@ class Fit(unittest.TestCase):
         self.assertEqual(found.n_outliers.sum(), found.is_outlier.sum())
         with self.assertRaises(ValueError):
             exatrkx.select_tracks(self.tracks, keep[:-1])
+        for wide in (256 * keep, 0.5 * keep):
+            self.assertEqual(len(exatrkx.select_tracks(self.tracks, wide)), keep.sum())
 
     def test_resolve(self):
         """Of tracks that are there twice, one stays; half tracks go."""
@@ -86,6 +88,11 @@ class Fit(unittest.TestCase):
         every = exatrkx.resolve_tracks(again, fit, max_shared=self.tracks.n_hits)
         self.assertEqual(len(every), 2 * len(self.tracks))
         with self.assertRaises(ValueError):
+            exatrkx.resolve_tracks(self.tracks, fit)
+        first = exatrkx.select_tracks(self.tracks, np.arange(len(self.tracks)) < 1)
+        fit = exatrkx.fit_tracks(first, self.event, self.detector, self.model)
+        n = len(self.tracks)
+        with self.assertRaisesRegex(ValueError, f"of 1 tracks, there are {n}"):
             exatrkx.resolve_tracks(self.tracks, fit)
 
     def test_refused(self):

@@ -282,6 +282,18 @@ class TestContext(LibraryCase):
         with self.assertRaises(KeyboardInterrupt):
             exatrkx.find_tracks(self.model, self.event, context)
 
+    def test_cancel_uses_its_own_context(self) -> None:
+        """An error, and the call ends with it; the context goes on."""
+
+        def cancel() -> bool:
+            exatrkx.find_tracks(self.model, self.event, context)
+            return False
+
+        context = exatrkx.Context(threads=1, cancel=cancel)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "in a call of this thread"):
+            exatrkx.find_tracks(self.model, self.event, context)
+        self.assertIn("gnn", context.timings)
+
     def test_timings(self) -> None:
         exatrkx.find_tracks(self.model, self.event, self.context)
         timings = self.context.timings

@@ -87,6 +87,17 @@ class TestTraining(LibraryCase):
             losses.append(trainer.step().loss)
         self.assertEqual(losses[0], losses[1])
 
+    def test_learns_of_events_alone(self) -> None:
+        for learn in (
+            exatrkx.learn_completion,
+            exatrkx.learn_first_pass,
+            exatrkx.learn_module_map,
+        ):
+            with self.assertRaisesRegex(TypeError, "events: Detector, expected"):
+                learn(self.model, [self.event, self.detector])
+            with self.assertRaisesRegex(exatrkx.ArgumentError, "events: None"):
+                learn(self.model, None)
+
     def test_keeps_what_it_needs(self) -> None:
         """Events and context that nobody else holds outlive the trainer."""
         trainer = exatrkx.Trainer(CONFIG)

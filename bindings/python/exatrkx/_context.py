@@ -110,7 +110,8 @@ class Context(_handle.Handle):
         name, _, index = device.partition(":")
         if name == "cuda" and index.isdecimal():
             device, device_index = name, int(index)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._caller: int | None = None  # the thread that has the lock
         self._polls = _interrupt.Polls(cancel)
         is_polled = cancel is not None or _interrupt.on_main_thread()
         self._cancel = CANCEL(self._polls.poll) if is_polled else CANCEL()
@@ -137,7 +138,13 @@ class Context(_handle.Handle):
     def _use(self) -> Iterator[_handle.Pointer]:
         """The pointer for one call, which nobody else uses meanwhile."""
         polls = self._polls
+        caller = threading.get_ident()
+        if self._caller == caller:
+            raise _errors.ArgumentError(
+                "context: in a call of this thread already, which polls cancel"
+            )
         with self._lock, polls.noting():
+            self._caller = caller
             polls.raised = None  # of a call that ended otherwise
             try:
                 yield self._pointer
@@ -148,6 +155,7 @@ class Context(_handle.Handle):
                 raise
             finally:
                 self._late.clear()
+                self._caller = None
 
     def _owned(self, graph: _handle.Pointer) -> _handle.Pointer:
         """A graph that was made in this context, as its handle has it."""

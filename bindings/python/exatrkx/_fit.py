@@ -120,7 +120,7 @@ def select_tracks(
     masks = [
         None
         if mask is None
-        else array(name, np.asarray(mask).astype(np.uint8), np.uint8, size)
+        else array(name, np.asarray(mask).astype(bool).view(np.uint8), np.uint8, size)
         for name, mask, size in (
             ("keep", keep, len(tracks)),
             ("drop", drop, int(tracks.offsets[-1])),
@@ -146,6 +146,10 @@ def resolve_tracks(
 
     A track loses the hits of better ones when it has more than max_shared of
     them, and goes when fewer than min_hits are left."""
+    if len(parameters) != len(tracks):
+        raise ValueError(
+            f"parameters of {len(parameters)} tracks, there are {len(tracks)}"
+        )
     rows = np.zeros(len(tracks), _declarations.etx_track_parameters)
     for name in ("chi2", "n_degrees", "n_holes"):
         rows[name] = getattr(parameters, name)

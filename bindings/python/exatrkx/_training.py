@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import _handle, _html, _library, _progress
+from . import _errors, _handle, _html, _library, _progress
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
@@ -165,6 +165,8 @@ class Trainer(_handle.Handle):
 
 def several(events: Event | Iterable[Event]) -> Iterable[Event]:
     """One event or more of them."""
+    if events is None:
+        raise _errors.ArgumentError("events: None, expected an object")
     return [events] if isinstance(events, Event) else events
 
 
@@ -221,9 +223,9 @@ def _learn(
     events: Event | Iterable[Event],
     options: CompletionOptions | FirstPassOptions | ModuleMapOptions,
 ) -> Model:
-    kept = list(several(events))
+    kept = [_handle.pointer("events", event) for event in several(events)]
     pointers = (ctypes.c_void_p * len(kept))(
-        *(event._pointer._as_parameter_.value for event in kept)
+        *(one._as_parameter_.value for one in kept)
     )
     return Model(
         _handle.make(
