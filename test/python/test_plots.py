@@ -317,6 +317,15 @@ class Figures(InFolder):
         status, error = run_plots("resolution", *options, fewer, "--out", out)
         self.assertEqual(status, 1)
         self.assertIn("parameters of 1 tracks, there are 4", error)
+        more = self.write("more.csv", head + "\n".join([*rows, "5" + rows[3][1:]]))
+        error = run_plots("resolution", *options, more, "--out", out)[1]
+        self.assertIn("parameters of 5 tracks, there are 4", error)
+        other = self.write("other.csv", head + "\n".join(rows[::-1]))
+        error = run_plots("resolution", *options, other, "--out", out)[1]
+        self.assertIn("track_id is not 1 to 4 in order", error)
+        both = (fits, "--parameters", fits)
+        error = run_plots("resolution", *options, *both, "--out", out)[1]
+        self.assertIn("1 events and parameters of 2", error)
         self.assertEqual(run_plots("resolution", *options, fits, "--out", out)[0], 0)
         self.assertTrue(os.path.getsize(out) > 0)
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from support import BUILD, MODEL, ROOT, FolderCase
 
+import numpy as np
+
 from exatrkx import population
 from exatrkx.population import Member
 
@@ -107,6 +109,34 @@ class Population(FolderCase):
         code, text = self.run_main("out")
         self.assertEqual(code, 1)
         self.assertIn("of another config or other options", text)
+
+    def test_score_that_is_not_finite(self) -> None:
+        """etx-train leaves it out of the log: the worst score."""
+        args = population.parse(self.command("out"))
+        training = population.Training(args, 0, 0, Member({}, None))
+        training.model.write_bytes(b"")
+        training.log.write_text('{"step": 4, "validation": true}\n')
+        self.assertTrue(np.isnan(training.score()))
+
+    def test_options_that_are_refused(self) -> None:
+        for spread in ("0", "-1", "nan"):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                population.parse(self.command("out", "--spread", spread))
+        args = population.parse(self.command("out", "--criterion", "auc"))
+        args.config.write_text(json.dumps({**CONFIG, "stage": "embedding"}))
+        with self.assertRaisesRegex(population.PopulationError, "no such score"):
+            population.train(args)
+
+    def test_marks_of_other_populations(self) -> None:
+        args = population.parse(self.command("out"))
+        args.start = self.folder / "start"
+        args.start.write_bytes(b"1")
+        marks = {population.fingerprint(args)}
+        args.start.write_bytes(b"2")
+        marks.add(population.fingerprint(args))
+        args.validation = ["other"]
+        marks.add(population.fingerprint(args))
+        self.assertEqual(len(marks), 3)
 
     def test_order(self) -> None:
         """The best first by the criterion; what is no number comes last."""

@@ -746,7 +746,15 @@ class Simulation(unittest.TestCase):
         )
 
     def test_command_line_errors(self) -> None:
-        for wrong in ([], ["--out", "x"], ["--out", "x", "--pileup", "9999"]):
+        small = ["--out", "x", "--set", "small"]
+        for wrong in (
+            [],
+            ["--out", "x"],
+            ["--out", "x", "--pileup", "9999"],
+            [*small, "--coil-centre", "inf"],
+            [*small, "--beam-offset", "0", "nan", "0"],
+            [*small, "--beam-offset", "0", "0", "1001"],
+        ):
             with self.assertRaises(SystemExit) as raised:
                 with open(os.devnull, "w") as null:
                     stderr, sys.stderr = sys.stderr, null

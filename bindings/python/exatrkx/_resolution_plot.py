@@ -68,10 +68,14 @@ def deviations(event: Event, tracks: Any, parameters: Any) -> np.ndarray:
     prompt charged particle."""
     row, track = track_rows(event, tracks)
     number, is_fitted, values = fitted_of(parameters)
-    if len(number) <= track.max(initial=-1):
+    is_file = isinstance(tracks, (str, os.PathLike))
+    n_tracks = track.max(initial=-1) + 1 if is_file else len(tracks)
+    if len(number) != n_tracks:
         raise ValueError(
-            f"parameters of {len(number)} tracks, there are {track.max() + 1}"
+            f"parameters of {len(number)} tracks, there are {n_tracks}"
         )
+    if (number != 1 + np.arange(n_tracks)).any():
+        raise ValueError(f"parameters: track_id is not 1 to {n_tracks} in order")
     size = np.bincount(track, minlength=len(number))
     best, n_best = majority(track, event.owner[row], len(number))
     vertex = np.hypot(event.particles["vx"], event.particles["vy"])
@@ -113,6 +117,8 @@ def draw(
     given: Sequence[Axes] | None = None,
 ) -> Figure:
     """Ten panels: each parameter against pT, then against |eta|."""
+    if len(parameters) != len(events):
+        raise ValueError(f"{len(events)} events and parameters of {len(parameters)}")
     rows = np.concatenate(
         [
             deviations(Event(event), own, fit)

@@ -25,6 +25,7 @@ import argparse
 import copy
 import hashlib
 import json
+import math
 import random
 import shutil
 import signal
@@ -158,7 +159,7 @@ class Training:
         for line in self.log.read_text().splitlines():
             fields = json.loads(line)
             if fields.get("validation") and fields["step"] == self.steps:
-                found = fields[self.criterion]
+                found = fields.get(self.criterion)  # absent where not finite
                 found = float("nan") if found is None else float(found)
         return found
 
@@ -217,6 +218,9 @@ def fingerprint(args: argparse.Namespace) -> str:
     names = ("seed", "members", "steps", "spread", "criterion", "vary")
     words = [repr(getattr(args, name)) for name in names]
     words += [args.config.read_text(), str(args.start), *map(str, args.data)]
+    words += ["validation", *map(str, args.validation)]
+    if args.start is not None:
+        words.append(hashlib.sha256(args.start.read_bytes()).hexdigest())
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
 
@@ -236,6 +240,8 @@ def read_history(path: Path, mark: str) -> list[list[Member]]:
 def train(args: argparse.Namespace) -> Path:
     """All generations that are still to run; the best model."""
     config = json.loads(args.config.read_text())
+    if config.get("stage") == "embedding" and args.criterion == "auc":
+        raise PopulationError("--criterion auc: an embedding has no such score")
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "population.jsonl"
     mark = fingerprint(args)
@@ -296,8 +302,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--threads", type=int, default=1, metavar="N", help="of a training")
     add("--program", default="etx-train", metavar="FILE")
     args = parser.parse_args(arguments)
-    for name, least in (("members", 2), ("workers", 1), ("generations", 1), ("steps", 1)):
-        if getattr(args, name) < least:
+    for name, least in (("members", 2), ("workers", 1), ("generations", 1), ("steps", 1), ("spread", 1)):
+        if not least <= getattr(args, name) < math.inf:
             parser.error(f"--{name}: {getattr(args, name)}, expected {least} or more")
     return args
 

@@ -38,6 +38,7 @@ from ._trackml_csv import Table, event_path, write_table
 
 SETS = {"small": 2, "medium": 20, "large": 60, "full": 200}
 MAX_PILEUP = 2047  # the vertex field of particle_id in 63 bits
+MAX_OFFSET = 1000.0  # mm
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,22 @@ def positive(text: str) -> float:
     return value
 
 
+def finite(text: str) -> float:
+    """A finite number."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text} is not finite")
+    return value
+
+
+def offset(text: str) -> float:
+    """A length in mm that is not beyond the detector."""
+    value = float(text)
+    if not abs(value) <= MAX_OFFSET:
+        raise argparse.ArgumentTypeError(f"{text} is not within {MAX_OFFSET:g} mm")
+    return value
+
+
 def natural(text: str) -> int:
     """A whole number that is not negative."""
     value = int(text)
@@ -296,7 +313,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add(
         "--beam-offset",
-        type=float,
+        type=offset,
         nargs=3,
         default=(0.0, 0.0, 0.0),
         metavar=("X", "Y", "Z"),
@@ -318,7 +335,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add(
         "--coil-centre",
-        type=float,
+        type=finite,
         default=0.0,
         metavar="Z",
         help="of the solenoid along the beam in mm, default 0",
