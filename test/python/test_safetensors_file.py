@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 from convert_case import ConvertCase
@@ -54,6 +55,27 @@ class TestSafetensors(ConvertCase):
             data = len(header).to_bytes(8, "little") + header.encode()
             with self.subTest(header), self.assertRaises(safetensors_file.FormatError):
                 safetensors_file.parse(data + bytes(n_data))
+
+    def test_writing_keeps_links_and_pipes(self) -> None:
+        """What a link names is replaced; a pipe is written to."""
+        tensors = {"a": np.ones(3, "f4")}
+        expected = safetensors_file.dump(tensors, {})
+        target, link, pipe = (Path(self.folder, n) for n in ("to", "link", "pipe"))
+        link.symlink_to(target)
+        for _ in range(2):  # a link to nothing, and to a file
+            safetensors_file.write(str(link), tensors, {})
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(target.read_bytes(), expected)
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        safetensors_file.write(str(pipe), tensors, {})
+        self.assertTrue(pipe.is_fifo())
+        self.assertEqual(os.read(reader, 1000), expected)
+        self.assertEqual(len(os.listdir(self.folder)), 3)
+        with self.assertRaises(OSError) as raised:
+            safetensors_file.write(str(Path(self.folder, "no", "file")), tensors, {})
+        self.assertIn("file", str(raised.exception))
 
     def test_dtype(self) -> None:
         with self.assertRaises(safetensors_file.FormatError):

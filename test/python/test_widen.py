@@ -18,7 +18,7 @@ from support import BUILD, EVENT, MODEL, ModelToolCase
 PROGRAM = BUILD / "examples" / "etx-graph"
 
 import numpy as np
-from exatrkx import safetensors_file, widen
+from exatrkx import safetensors_file, shrink, widen
 
 
 @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
@@ -84,6 +84,20 @@ class Widen(ModelToolCase):
         for bad in (("--factor", "0"), ("--node-feature", "x"), ("--node-feature", "x=-1")):
             with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 widen.main([str(MODEL), "--out", str(self.out), *bad])
+        small = Path(self.folder, "small")
+        with contextlib.redirect_stdout(io.StringIO()):
+            shrink.main([str(MODEL), "--out", str(small), "--quantise", "int8"])
+        code, text = self.run_main(model=small)
+        self.assertEqual(code, 1)
+        self.assertIn("weight.scale: weights are quantised already", text)
+        with contextlib.redirect_stderr(io.StringIO()) as refused:
+            line = [str(small), "--out", str(self.out), "--narrow", "0.5"]
+            self.assertEqual(shrink.main(line), 1)
+        self.assertIn("weight.scale: weights are quantised already", refused.getvalue())
+        code, text = self.run_main("--factor", "1", "--node-feature", "unknown=1")
+        self.assertEqual(code, 1)
+        self.assertIn("unknown", text)
+        self.assertFalse(self.out.exists())
         with self.assertRaises(widen.WidenError):
             widen.find_network({"gnn": {"arch": "triplet_gnn"}})
         with self.assertRaises(widen.WidenError):

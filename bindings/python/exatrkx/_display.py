@@ -17,6 +17,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from . import _whole_file
 from ._errors import ArgumentError
 from ._event import Event
 from ._tracks import Tracks
@@ -33,7 +34,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file."""
-        write_whole(path, self.text)
+        _whole_file.write(path, self.text.encode())
 
     def _repr_html_(self) -> str:
         text = html.escape(self.text)
@@ -98,18 +99,6 @@ def display(
         return page
     page.save(path)
     return None
-
-
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file that appears under its name only when complete."""
-    partial = os.fspath(path) + ".part"
-    try:
-        with open(partial, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(partial, path)
-    except OSError as error:
-        error.filename = os.fspath(path)
-        raise
 
 
 def contents(event: Event, tracks: Tracks | None) -> dict[str, Any]:

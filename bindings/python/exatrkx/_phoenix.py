@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ._display import momenta, particle_rows, write_whole
+from . import _whole_file
+from ._display import momenta, particle_rows
 from ._event import Event
 from ._tracks import Tracks
 
@@ -56,7 +57,8 @@ def write_phoenix(
             "Tracks": collections,
         }
     }
-    write_whole(path, json.dumps(contents, separators=(",", ":")))
+    text = json.dumps(contents, separators=(",", ":"))
+    _whole_file.write(path, text.encode())
 
 
 def hits_of(event: Event, use: np.ndarray, colour: str) -> list[Any]:

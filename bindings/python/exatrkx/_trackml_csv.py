@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from . import _whole_file
+
 Table = dict[str, np.ndarray]
 
 KINDS = ("hits", "cells", "particles", "truth")
@@ -50,10 +52,7 @@ def write_table(path: str, table: Mapping[str, np.ndarray]) -> None:
     data = table_bytes(table)
     if path.endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
-    partial = path + ".part"
-    with open(partial, "wb") as file:
-        file.write(data)
-    os.replace(partial, path)
+    _whole_file.write(path, data)
 
 
 def read_table(path: str, columns: Iterable[str] | None = None) -> Table:

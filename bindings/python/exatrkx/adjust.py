@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from typing import Any
 
@@ -95,7 +94,6 @@ def main(arguments: list[str] | None = None) -> int:
     add("--without-cells", action="store_true", help="remove features of cells")
     add("changes", nargs="*", type=parse_change, metavar="KEY=VALUE")
     options = parser.parse_intermixed_args(arguments)
-    part = f"{options.out}.part"
     try:
         tensors, metadata = safetensors_file.read(options.model)
         if CONFIG not in metadata:
@@ -108,13 +106,8 @@ def main(arguments: list[str] | None = None) -> int:
         for path, value in options.changes:
             adjust(config, path, value)
         metadata[CONFIG] = json.dumps(config)
-        safetensors_file.write(part, tensors, metadata)
-        try:
-            Model.load(part).close()
-            os.replace(part, options.out)
-        finally:
-            if os.path.exists(part):
-                os.remove(part)
+        Model.from_bytes(safetensors_file.dump(tensors, metadata)).close()
+        safetensors_file.write(options.out, tensors, metadata)
     except (OSError, ValueError) as error:
         print(f"adjust: {options.model}: {error}", file=sys.stderr)
         return 1

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from . import _whole_file
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -80,31 +80,13 @@ def write(
     path: str, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]
 ) -> None:
     """Write a file; it appears under its name only when complete."""
-    data = dump(tensors, metadata)
-    folder = os.path.dirname(os.path.abspath(path))
-    descriptor, partial = tempfile.mkstemp(".tmp", os.path.basename(path), folder)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(partial, 0o666 & ~_umask())
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
+    _whole_file.write(path, dump(tensors, metadata))
 
 
 def read(path: str) -> tuple[Tensors, dict[str, str]]:
     """Tensors and metadata of a file."""
     with open(path, "rb") as file:
         return parse(file.read())
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _kind_of(name: str, dtype: np.dtype[Any]) -> tuple[str, np.dtype[Any]]:

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from . import safetensors_file
-from .widen import DEFAULT_HIDDEN, FAMILY
+from .widen import DEFAULT_HIDDEN, FAMILY, refuse_bytes
 
 CONFIG = "etx.config"
 SCALE = ".scale"
@@ -118,6 +118,7 @@ def narrow(
     tensors: safetensors_file.Tensors, config: str, fraction: float
 ) -> tuple[safetensors_file.Tensors, str]:
     """The tensors and the config with fewer units."""
+    refuse_bytes(tensors)
     parsed = json.loads(config)
     families = [parsed.get(stage, {}).get("arch") for stage in ("filter", "gnn")]
     if families != ["edge_filter", FAMILY]:

@@ -49,6 +49,13 @@ def find_network(config: Config) -> Config:
     return network
 
 
+def refuse_bytes(tensors: safetensors_file.Tensors) -> None:
+    """Weights that shrink stored as integers with a scale."""
+    for name in tensors:
+        if name.endswith(".scale"):
+            raise WidenError(f"{name}: weights are quantised already")
+
+
 def draw_shares(
     factor: int, shape: tuple[int, ...], random: np.random.Generator
 ) -> np.ndarray:
@@ -85,6 +92,7 @@ def widen(
     config: Config, tensors: safetensors_file.Tensors, factor: int, seed: int
 ) -> safetensors_file.Tensors:
     """The tensors of a network `factor` times as wide; config is changed."""
+    refuse_bytes(tensors)
     network = find_network(config)
     options = network.setdefault("options", {})
     hidden = options.get("hidden", DEFAULT_HIDDEN)
@@ -182,6 +190,9 @@ def main(arguments: list[str] | None = None) -> int:
         metadata[CONFIG] = json.dumps(
             config, ensure_ascii=False, separators=(",", ":")
         )
+        from ._model import Model
+
+        Model.from_bytes(safetensors_file.dump(tensors, metadata)).close()
         safetensors_file.write(options.out, tensors, metadata)
     except (OSError, ValueError) as error:
         print(f"widen: {options.model}: {error}", file=sys.stderr)
