@@ -218,18 +218,21 @@ static etx_status host_to_device(
 static etx_status wait(struct etx_cuda *cuda)
 {
     cudaError_t error = cudaEventRecord(cuda->done, cuda->stream);
+    bool was_busy = false;
 
     if (error != cudaSuccess)
         /* A copy that is queued must not reach memory that is used again. */
         (void)cudaStreamSynchronize(cuda->stream);
     else
         error = cudaErrorNotReady;
-    for (int32_t poll = 0; poll < POLLS && error == cudaErrorNotReady; poll++)
+    for (int32_t poll = 0; poll < POLLS && error == cudaErrorNotReady; poll++) {
         error = cudaEventQuery(cuda->done);
-    if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* the caller's next call succeeds */
-        error = cudaEventSynchronize(cuda->done);
+        was_busy = was_busy || error == cudaErrorNotReady;
     }
+    if (was_busy)
+        (void)cudaGetLastError(); /* the next launch finds no error */
+    if (error == cudaErrorNotReady)
+        error = cudaEventSynchronize(cuda->done);
     if (error == cudaSuccess)
         cuda->staged_bytes = 0;
     return etx_cuda_check(error, "wait for the device");

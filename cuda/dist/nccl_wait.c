@@ -90,6 +90,7 @@ static etx_status wait_stream(
     cudaError_t error = cudaStreamQuery(nccl->stream);
 
     while (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* the next launch finds no error */
         ncclResult_t result = ncclSuccess;
         const ncclResult_t poll = ncclCommGetAsyncError(nccl->comm, &result);
 

@@ -16,6 +16,7 @@
 
 /* Of both arrays of a block: the level 2 cache of an H100 has 50 MB. */
 #define BLOCK_BYTES     ((int64_t)32 << 20)
+#define BLOCK_ALIGNMENT 128 /* rows */
 #define WARPS           (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
 #define WIDE_ROW_BLOCKS 2 /* on a multiprocessor at the same time */
 /* The widest row of which shared memory has one for each warp, without
@@ -252,8 +253,11 @@ int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args, int32_t width)
 int64_t etx_cuda_mlp_block(
     const struct etx_mlp_args *args, int64_t bytes, int64_t row_bytes)
 {
-    const int64_t rows = bytes / row_bytes;
+    int64_t rows = bytes / row_bytes;
 
+    /* Blocks begin at addresses aligned alike, as products are planned by. */
+    if (rows >= BLOCK_ALIGNMENT)
+        rows -= rows % BLOCK_ALIGNMENT;
     for (int32_t l = 0; l < args->n_layers; l++)
         if (args->layer[l].norm == ETX_NORM_BATCH)
             return args->n_rows;

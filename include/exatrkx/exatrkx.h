@@ -142,7 +142,8 @@ typedef struct etx_context_options {
     /* Polled on the calling thread, under the default floating-point
      * environment, between stages, between operators and, on the CPU, inside
      * long neighbour searches. Non-zero ends the call with
-     * ETX_ERR_CANCELLED. NULL: never polled. */
+     * ETX_ERR_CANCELLED. It must return: no C++ exception, no longjmp, and no
+     * call with the same context. NULL: never polled. */
     int32_t (*cancel)(void *user);
     void *cancel_user;   /* argument of cancel */
     int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST.

@@ -2,8 +2,8 @@
  *
  * A trainer has a model, an optimiser and events with truth. It trains one
  * stage: the embedding, then the filter, then the graph network, each on the
- * graphs that the stages before it build. docs/training.md describes the
- * configuration.
+ * graphs that the stages before it build. docs/training_config.md describes
+ * the configuration.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_H
@@ -126,7 +126,7 @@ typedef struct etx_training_report {
     double gradient_norm;  /* of all parameters, before clipping */
     double weight_norm;    /* of all parameters, after the step */
     double n_edges;        /* of the step or the validation */
-    double efficiency;     /* kept true edges / true edges */
+    double efficiency;     /* signal pairs kept / all signal pairs */
     double purity;         /* true kept edges / kept edges */
     double auc;            /* area under the ROC curve of the edge scores */
     double threshold;    /* radius or score cut for the requested efficiency */

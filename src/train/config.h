@@ -1,7 +1,7 @@
 /* train/config.h -- the training config, read strictly from JSON.
  *
- * docs/training.md documents every key. Unknown keys, wrong types and values
- * out of bounds are ETX_ERR_FORMAT naming section, key, value and bound.
+ * docs/training_config.md documents every key. Unknown keys, wrong types and
+ * values out of bounds are ETX_ERR_FORMAT naming section, key, value and bound.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_CONFIG_H

@@ -98,7 +98,7 @@ etx_status etx_augment_event(struct etx_event **out,
     const struct etx_event *event, struct etx_random *random,
     const struct etx_train_augmentation *options)
 {
-    /* Always three draws, so that one option does not change another's. */
+    /* Always three draws, of which an option uses one or none. */
     const float share = options->drop_hits * etx_random_uniform(random);
     const bool drops_cells = etx_random_uniform(random) < options->drop_cells;
     const float sigma = options->jitter * etx_random_uniform(random);
