@@ -96,6 +96,8 @@ class ActsCsv(FolderCase):
         code, text = self.run_main()
         self.assertEqual(code, 1)
         self.assertIn("event000000003-measurements.csv: no column global_x", text)
+        path.write_text("")
+        self.assertIn("measurements.csv: no column global_x", self.run_main()[1])
         path.unlink()
         self.assertIn("measurements.csv: no such file", self.run_main()[1])
         (self.folder / "event000000003-hits.csv").unlink()

@@ -166,6 +166,14 @@ class TestArrays(LibraryCase):
             self.assertEqual(array.__dlpack_device__()[0], 1)
             self.assertFalse(hasattr(array, "__cuda_array_interface__"))
 
+    def test_masked(self) -> None:
+        """A mask is not lost; without masked values it says nothing."""
+        values = np.ma.masked_array(np.ones((2, 3)), mask=[[0, 0, 0], [0, 1, 0]])
+        with self.assertRaisesRegex(ValueError, "positions: has masked values"):
+            exatrkx.Event.from_arrays(values)
+        whole = np.ma.masked_array(np.ones((2, 3)))
+        self.assertEqual(len(exatrkx.Event.from_arrays(whole)), 2)
+
     def test_exact(self) -> None:
         """Numbers are converted only where they stay what they are."""
         large = np.array([2**63 + 5], "u8")

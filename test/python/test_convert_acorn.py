@@ -164,7 +164,8 @@ class TestAcorn(ConvertCase):
         with self.subTest(settings["model"], **changes):
             network = self.save(settings)
             family = self.FAMILIES.get(settings["model"], "interaction_network")
-            self.convert_well(family, "w.ckpt", "--cut", "0")
+            cut = ("--cut", "0") if family == "edge_filter" else ()
+            self.convert_well(family, "w.ckpt", *cut)
             expected = self.expect(network)
             found = self.compute(settings["model"])
             relative = np.abs(found - expected).max() / np.abs(expected).max()
@@ -304,6 +305,32 @@ class TestAcorn(ConvertCase):
             status, text = self.convert("mlp", "w.ckpt", *arguments, out="n")
             self.assertEqual(status, 1, text)
             self.assertIn("the library refuses the model", text)
+
+    def test_settings_that_are_refused(self) -> None:
+        """A line that names what is wrong, and no traceback."""
+        layer = {"network.0.weight": np.ones((2, 3), "f4")}
+        np.savez(self.path("w.npz"), **layer, **{"network.0.bias": np.ones(2, "f4")})
+        for name, text, reason in (
+            ("h.yaml", b"\xff", "utf-8"),
+            ("h.json", b"{", "Expecting"),
+            ("h.json", b"[1]", "expected settings by name"),
+            ("h.yaml", b"- a\n", "expected settings by name"),
+            ("h.yaml", b"node_features: [r, phi, z]\nnode_scales: [1]", "node_scales"),
+            ("h.yaml", b"node_features: [r, phi, z]\nnode_scales: 3", "node_scales"),
+            ("h.yaml", b"node_features: [r]\nnode_scales: [a]", "node_scales"),
+        ):
+            with self.subTest(text):
+                (self.folder / name).write_bytes(text)
+                status, said = self.convert("mlp", "w.npz", "--hparams", self.path(name))
+                self.assertEqual(status, 1)
+                self.assertIn(reason, said)
+        status, said = self.convert("mlp", "w.npz", "--cut", "0.5")
+        self.assertEqual((status, "--cut: for" in said), (1, True))
+        status, said = self.convert("edge_filter", "w.npz", "--graph", '{"radius": 1}')
+        self.assertEqual((status, "--graph: for" in said), (1, True))
+        (self.folder / "w.npz").write_bytes(b"")
+        status, said = self.convert("mlp", "w.npz")
+        self.assertEqual((status, "no .npz file" in said), (1, True))
 
     def test_radius(self) -> None:
         """--graph leaves nothing to assume."""

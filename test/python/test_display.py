@@ -257,6 +257,22 @@ class TestFiles(LibraryCase):
         exatrkx.picture(self.event, None, self.folder / "truth.png")
 
     @needs("matplotlib")
+    def test_tracks_of_another_event(self) -> None:
+        other = exatrkx.Event.from_arrays([[1.0, 2.0, 3.0]])
+        path = self.folder / "event.png"
+        for write in (
+            lambda: exatrkx.display(other, self.tracks, path),
+            lambda: exatrkx.picture(other, self.tracks, path),
+            lambda: exatrkx.write_phoenix(other, self.tracks, path),
+            lambda: self.tracks.to_pandas(other),
+        ):
+            with self.assertRaisesRegex(ValueError, "tracks of .* hits, event of 1"):
+                write()
+        for draw in (exatrkx.picture, exatrkx.write_phoenix):
+            with self.assertRaisesRegex(exatrkx.ArgumentError, "event: None"):
+                draw(None, self.tracks, path)
+        self.assertFalse(path.exists())
+
     def test_picture_colours(self) -> None:
         """Grey are the hits without a track, and these alone."""
         from exatrkx import _picture

@@ -16,7 +16,7 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from support import BUILD, MODEL, ROOT, FolderCase, needs
+from support import BUILD, LIBRARY, MODEL, ROOT, FolderCase, needs
 
 from exatrkx import (
     _edges_plot,
@@ -335,6 +335,27 @@ class Figures(InFolder):
         self.assertAlmostEqual(size, 2.0, delta=0.05)
         self.assertLess(error, 0.03)
         self.assertGreater(error, 0.005)
+
+    def test_refused(self) -> None:
+        points = ("--event", self.event, "--points", self.write("p.csv", "1,2\n" * 7))
+        out = ("--out", self.path("p.png"))
+        for arguments, reason in (
+            (("radius", *points, "--max-radius", "-1"), "max_radius -1.0: expected"),
+            (("embedding", *points, "--radius", "nan"), "radius nan: expected"),
+        ):
+            status, error = run_plots(*arguments, *out)
+            self.assertEqual(status, 1)
+            self.assertIn(reason, error)
+        with self.assertRaisesRegex(ValueError, "no logs"):
+            plots.training([])
+
+    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+    def test_graph_of_another_event(self) -> None:
+        import exatrkx
+
+        graph = exatrkx.Graph.from_edges(5, [0], [1], [0.5])
+        with self.assertRaisesRegex(ValueError, "graph of 5 hits, event of 7"):
+            plots.edges(self.event, graph)
 
     def test_no_tracks(self) -> None:
         empty = self.write("tracks.csv", "hit_id,track_id\n10,0\n")

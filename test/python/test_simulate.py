@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,18 @@ class Files(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "no column x"):
                 _trackml_csv.read_table(path, ["hit_id", "x"])
 
+    def test_any_text(self) -> None:
+        """As the library reads it: by content, with a byte order mark."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.csv")
+            for text in (b"\xef\xbb\xbfhit_id\n7\n", gzip.compress(b"hit_id\n7\n")):
+                Path(path).write_bytes(text)
+                self.assertEqual(_trackml_csv.read_table(path)["hit_id"].tolist(), [7])
+            for text in (b"hit_id\n\xff\n", b"\x1f\x8bx", b"hit_id\na\n"):
+                Path(path).write_bytes(text)
+                with self.assertRaisesRegex(ValueError, f"^{path}: "):
+                    _trackml_csv.read_table(path)
+
 
 class Generator(unittest.TestCase):
     def test_particle_id(self) -> None:
@@ -236,6 +249,26 @@ class Secondaries(unittest.TestCase):
 
 
 class Compared(unittest.TestCase):
+    def test_set_without_hits(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in _trackml_csv.KINDS:
+                source = _trackml_csv.find_file(os.path.join(DATA, "event000000000"), kind)
+                table = _trackml_csv.read_table(source)
+                path = _trackml_csv.event_path(folder, 1, kind, False)
+                empty = {name: values[:0] for name, values in table.items()}
+                _trackml_csv.write_table(path, empty)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                with warnings.catch_warnings(action="ignore"):  # of loadtxt
+                    self.assertEqual(compare_events.main([folder]), 0)
+            self.assertIn("| hits per event | 0 |", out.getvalue())
+
+    def test_detectors_of_another_file(self) -> None:
+        event = os.path.join(DATA, "event000000000")
+        hits = _trackml_csv.find_file(event, "hits")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(compare_events.main([event, "--detectors", hits]), 1)
+        self.assertIn(f"{hits}: no column cx", said.getvalue())
+
     def test_table(self) -> None:
         """A column for each set, of as many properties."""
         sets = [os.path.join(DATA, f"event00000000{k}") for k in range(3)]

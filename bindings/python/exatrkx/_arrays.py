@@ -42,6 +42,8 @@ def array(name: str, value: Any, dtype: DTypeLike, *shape: int) -> np.ndarray:
 
 def exchange(name: str, value: Any) -> np.ndarray:
     """value as numpy sees it, without copying where its package allows."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name}: has masked values")
     if hasattr(value, "__dlpack_device__"):
         try:
             device = tuple(map(int, value.__dlpack_device__()))

@@ -18,9 +18,8 @@ from typing import Any, overload
 import numpy as np
 
 from . import _whole_file
-from ._errors import ArgumentError
 from ._event import Event
-from ._tracks import Tracks
+from ._tracks import Tracks, check_hits
 
 PAGE = Path(__file__).parent / "page"
 SCRIPTS = ("data.js", "axes.js", "view.js", "page.js")
@@ -78,12 +77,7 @@ def display(
     The title is by default the name of the file or the event. OSError where
     path cannot be written.
     """
-    if event is None:
-        raise ArgumentError("event: None, expected an object")
-    if tracks is not None and tracks.n_hits != event.n_hits:
-        raise ValueError(
-            f"tracks of {tracks.n_hits} hits, event of {event.n_hits}"
-        )
+    check_hits(event, tracks)
     name = event.name if path is None else Path(path).stem
     parts = {
         "title": html.escape(title or name),

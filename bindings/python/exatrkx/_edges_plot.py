@@ -138,6 +138,8 @@ def edges_of(source: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def load(prefix: Any, path: Any, min_pt: float) -> Edges:
     """The edges of one event."""
     event = Event(prefix)
+    if not isinstance(path, (str, os.PathLike)) and path.n_nodes != event.n_hits:
+        raise ValueError(f"graph of {path.n_nodes} hits, event of {event.n_hits}")
     src, dst, score = edges_of(path)
     rows = np.concatenate([src, dst])
     if len(rows) and (rows.min() < 0 or rows.max() >= event.n_hits):

@@ -239,7 +239,7 @@ class Columns:
     def __init__(self, path: str) -> None:
         with open(path, encoding="ascii") as file:
             self.text = file.read()
-        self.names = self.text[: self.text.index("\n")].split(",")
+        self.names = self.text.partition("\n")[0].split(",")
 
     def numbers(self, kind: Any, *names: str) -> np.ndarray:
         """The named columns, [n_rows, n_names]."""

@@ -19,7 +19,7 @@ import numpy as np
 from . import _whole_file
 from ._display import momenta, particle_rows
 from ._event import Event
-from ._tracks import Tracks
+from ._tracks import Tracks, check_hits
 
 TRACK_COLOUR, LOOSE_COLOUR = "#79c0ff", "#8a8a8a"
 
@@ -37,6 +37,7 @@ def write_phoenix(
     Tracks and particles of fewer than min_hits hits are left out. name is
     that of the event, by default that of the file.
     """
+    check_hits(event, tracks)
     collections: dict[str, Any] = {}
     if tracks is not None:
         rows = [outward(event, hits) for hits in tracks]

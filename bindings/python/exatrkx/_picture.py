@@ -13,7 +13,7 @@ import numpy as np
 from ._display import particle_rows
 from ._event import Event
 from ._phoenix import outward
-from ._tracks import Tracks
+from ._tracks import Tracks, check_hits
 
 
 def picture(
@@ -31,6 +31,7 @@ def picture(
     """
     from ._plot_style import panels, save
 
+    check_hits(event, tracks)
     groups = [outward(event, g) for g in groups_of(event, tracks)]
     groups = [rows for rows in groups if len(rows) >= min_hits]
     figure, axes = panels(2, 2)

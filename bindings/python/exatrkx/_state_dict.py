@@ -57,13 +57,14 @@ def read_hparams(path: str | None) -> Hparams:
     if path is None:
         return {}
     with open(path, encoding="utf-8") as file:
-        text = file.read()
-    if path.endswith(".json"):
-        found = json.loads(text)
-        if not isinstance(found, dict):
-            raise ConvertError(f"{path}: expected an object")
-        return found
-    return parse_yaml(text)
+        try:
+            text = file.read()
+            found = json.loads(text) if path.endswith(".json") else parse_yaml(text)
+        except ValueError as error:
+            raise ConvertError(f"{path}: {error}") from None
+    if not isinstance(found, dict) or (text.strip() and not found):
+        raise ConvertError(f"{path}: expected settings by name")
+    return found
 
 
 def parse_yaml(text: str) -> Hparams:
@@ -102,7 +103,7 @@ def _read_npz(path: str) -> StateDict:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ConvertError(f"{path}: no .npz file: {error}") from None
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -21,6 +22,7 @@ from . import _whole_file
 Table = dict[str, np.ndarray]
 
 KINDS = ("hits", "cells", "particles", "truth")
+GZIP_MAGIC = b"\x1f\x8b"
 HITS = "-hits.csv"
 INTEGER_COLUMNS = frozenset(
     "hit_id volume_id layer_id module_id particle_id particle_type q nhits "
@@ -59,14 +61,21 @@ def read_table(path: str, columns: Iterable[str] | None = None) -> Table:
     """Read a table; integer columns as int64, all others as float64."""
     with open(path, "rb") as file:
         data = file.read()
-    if path.endswith(".gz"):
+    try:
+        return _parse(data, columns)
+    except (ValueError, EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _parse(data: bytes, columns: Iterable[str] | None) -> Table:
+    if data.startswith(GZIP_MAGIC):
         data = gzip.decompress(data)
-    text = data.decode("ascii")
-    names = text[: text.find("\n")].strip().split(",")
+    text = data.decode("utf-8-sig")
+    names = text.partition("\n")[0].strip().split(",")
     wanted = list(columns) if columns is not None else [n for n in names if n]
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise ValueError(f"{path}: no column {', '.join(missing)}")
+        raise ValueError(f"no column {', '.join(missing)}")
     table: Table = {}
     for kind in (np.int64, np.float64):
         whole = kind is np.int64

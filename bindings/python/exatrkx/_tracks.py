@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     import pandas
 
 
+def check_hits(event: Event, tracks: Tracks | None) -> None:
+    """Refuse tracks of another event, by the number of its hits."""
+    _handle.pointer("event", event)
+    if tracks is not None and tracks.n_hits != event.n_hits:
+        raise ValueError(f"tracks of {tracks.n_hits} hits, event of {event.n_hits}")
+
+
 class Tracks(_handle.Immutable):
     """Tracks of one event; tracks[t] are the rows of the hits of track t."""
 
@@ -149,6 +156,7 @@ class Tracks(_handle.Immutable):
             "hit": self.hits,
         }
         if event is not None:
+            check_hits(event, self)
             columns["hit_id"] = event.hit_ids[self.hits]
             xyz = event.positions[self.hits]
             columns |= dict(zip("xyz", xyz.T, strict=True))

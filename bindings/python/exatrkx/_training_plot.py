@@ -91,6 +91,8 @@ def draw(
 ) -> Figure:
     """A panel for each quantity in the logs, a colour for each log."""
     logs = [Log(path) for path in paths]
+    if not logs:
+        raise ValueError("there are no logs to draw")
     wanted = [(name, title, False) for name, title in TRAINING.items()]
     wanted += [(name, title, True) for name, title in VALIDATION.items()]
     shown = [

@@ -27,6 +27,10 @@ STRIP_LAYERS = ((13, 2), (13, 4), (13, 6), (13, 8), (17, 2), (17, 4))
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 Z_EDGES = (0, 300, 600, 1000, 1500, 2000, 2600, 3000)  # mm
 LIGHT = 2.99792458e-4  # GeV per tesla and mm
+DETECTOR_COLUMNS = (
+    "volume_id layer_id module_id cx cy cz rot_xu rot_yu rot_zu rot_xv rot_yv rot_zv "
+    "rot_xw rot_yw rot_zw module_maxhu module_hv pitch_u pitch_v"
+).split()
 STIFF_PT = 0.4  # GeV, for the sense and size of the curvature
 
 Rows = dict[str, str]
@@ -176,7 +180,7 @@ def track_rows(sample: Sample) -> Rows:
     same = pair & (layer[order][1:] == layer[order][:-1])
     sense, curvature = bending(sample, order)
     return {
-        "consecutive pairs per hit": f"{pair.sum() / sample.n_hits:.3f}",
+        "consecutive pairs per hit": f"{pair.sum() / max(sample.n_hits, 1):.3f}",
         "pairs inside one layer": percent(same.sum(), pair.sum()),
         "tracks with dphi/dr against their charge": percent(
             (sense < 0).sum(), len(sense)
@@ -197,7 +201,7 @@ def bending(
     """
     owner = sample.owner[order]
     first = np.flatnonzero(np.diff(owner, prepend=-1))
-    last = np.append(first[1:], len(owner)) - 1
+    last = np.append(first[1:], len(owner))[: len(first)] - 1
     row = owner[first]
     x, y = sample.truth["tx"][order], sample.truth["ty"][order]
     pt = np.hypot(sample.particles["px"], sample.particles["py"])[row]
@@ -370,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         samples = [Sample(path) for path in args.sets]
         columns = [properties(sample) for sample in samples]
         if args.detectors is not None:
-            table = read_table(args.detectors)
+            table = read_table(args.detectors, DETECTOR_COLUMNS)
             for column, sample in zip(columns, samples):
                 column |= detector_rows(sample, table)
     except (OSError, ValueError) as error:

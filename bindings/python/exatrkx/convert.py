@@ -59,12 +59,8 @@ def choose_node_features(
     if given is not None:
         features = parse_features(given)
     elif isinstance(hparams.get("node_features"), list):
-        names = hparams["node_features"]
-        scales = hparams.get("node_scales") or [1.0] * len(names)
-        features = [
-            {"name": str(name).removeprefix("hit_"), "scale": float(scale)}
-            for name, scale in zip(names, scales, strict=True)
-        ]
+        pairs = acorn_node_features(hparams)
+        features = [{"name": name, "scale": scale} for name, scale in pairs]
     elif n_features in (3, 12):
         columns = [(name, 1.0) for name in CELLS] if n_features == 12 else []
         features = [{"name": n, "scale": s} for n, s in columns + SPACE]
@@ -77,6 +73,21 @@ def choose_node_features(
             f"{len(features)} node features given, the network reads {n_features}"
         )
     return features
+
+
+def acorn_node_features(hparams: Hparams) -> list[tuple[str, float]]:
+    """Names and scales of acorn's lists."""
+    names = hparams.get("node_features") or []
+    try:
+        scales = hparams.get("node_scales") or [1.0] * len(names)
+        return [
+            (str(name).removeprefix("hit_"), float(scale))
+            for name, scale in zip(names, scales, strict=True)
+        ]
+    except (TypeError, ValueError):
+        raise ConvertError(
+            "node_scales: expected a number for each of node_features"
+        ) from None
 
 
 def choose_edge_features(given: str, n_features: int, source: Source) -> Features:
@@ -94,10 +105,8 @@ def choose_edge_features(given: str, n_features: int, source: Source) -> Feature
 def acorn_edge_features(names: list[str], source: Source) -> Features:
     """acorn computes edge features of scaled nodes; those that it does not
     name are the host's own."""
-    hparams = source.hparams
-    nodes = [str(n).removeprefix("hit_") for n in hparams.get("node_features") or []]
-    scales = dict(zip(nodes, hparams.get("node_scales") or [], strict=False))
-    r, phi, z, eta = (float(scales.get(n, 1.0)) for n in ("r", "phi", "z", "eta"))
+    scales = dict(acorn_node_features(source.hparams))
+    r, phi, z, eta = (scales.get(n, 1.0) for n in ("r", "phi", "z", "eta"))
     known = {
         "dr": r,
         "dphi": phi,
@@ -158,6 +167,10 @@ def convert(options: argparse.Namespace) -> None:
     def note(text: str) -> None:
         print(f"exatrkx.convert: {text}", file=sys.stderr)
 
+    if options.cut is not None and options.family != "edge_filter":
+        raise ConvertError("--cut: for --family edge_filter alone")
+    if options.graph and options.family != "mlp":
+        raise ConvertError("--graph: for --family mlp alone")
     state, stored, facts = read_weights(options.weights)
     hparams = stored | read_hparams(options.hparams)
     n_edge = len(parse_features(options.edge_features))

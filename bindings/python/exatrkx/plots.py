@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,11 @@ def _several(one_or_more: Any) -> list[Any]:
     """A list of what was given alone or as a list or tuple."""
     is_many = isinstance(one_or_more, (list, tuple))
     return list(one_or_more) if is_many else [one_or_more]
+
+
+def _check_length(name: str, value: float) -> None:
+    if not 0.0 < value < math.inf:
+        raise ValueError(f"{name} {value}: expected a number above 0")
 
 
 def tracks(
@@ -115,6 +121,8 @@ def radius(
     """
     from . import _radius_plot
 
+    if max_radius is not None:
+        _check_length("max_radius", max_radius)
     own = points if isinstance(points, (list, tuple)) else [points]
     return _radius_plot.draw(_several(event), own, min_pt, max_radius, axes)
 
@@ -135,6 +143,7 @@ def embedding(
     """
     from . import _embedding_plot
 
+    _check_length("radius", radius)
     return _embedding_plot.draw(event, points, radius, hit, min_pt, axes)
 
 
