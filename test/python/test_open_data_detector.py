@@ -94,7 +94,7 @@ class OpenDataDetector(unittest.TestCase):
         self.assertEqual(set(apart.round(3).tolist()), {5.0, 6.6})
 
     def test_strips_of_both_ends_mirror_each_other(self) -> None:
-        """Those of the sensor further out are turned by 0.02, of the other by -0.02."""
+        """Strips of the sensor further out are turned by 0.02, of the other by -0.02."""
         modules = self.modules
         x, y, z = modules.centre.T
         across = np.stack((-y, x, 0.0 * z), axis=1) / np.hypot(x, y)[:, np.newaxis]

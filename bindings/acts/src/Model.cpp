@@ -146,8 +146,7 @@ void Model::checkGraph() const
 {
     Contexts::Loan loan(m_contexts, gnn::Device::Cpu());
 
-    etx::Graph::build(
-        loan.get(), m_model, event(nullptr, 0, m_columns.size()));
+    etx::Graph::build(loan.get(), m_model, event(nullptr, 0, m_columns.size()));
 }
 
 std::optional<std::size_t> Model::column(const std::string &name) const

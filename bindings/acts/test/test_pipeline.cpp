@@ -361,8 +361,7 @@ std::size_t classify(const exatrkx::Stages &stages)
 void testFilterAlone()
 {
     const std::string path = "filter.safetensors";
-    const std::vector<exatrkx::Column> columns = {
-        {"x", 1}, {"y", 1}, {"z", 1}};
+    const std::vector<exatrkx::Column> columns = {{"x", 1}, {"y", 1}, {"z", 1}};
 
     writeFilter(path);
     expect(mistake({path, columns, std::nullopt}).empty(),

@@ -141,8 +141,8 @@ class Stages
   public:
     explicit Stages(const Config &config);
 
-    /// An error where the model lacks an embedding, or takes its graph from a map
-    /// of modules, which the stages do not get.
+    /// An error where the model lacks an embedding, or takes its graph from a
+    /// map of modules, which the stages do not get.
     std::shared_ptr<gnn::GraphConstructionBase> graphConstruction() const;
     /// The filter and the graph network, as far as the model has them.
     std::vector<std::shared_ptr<gnn::EdgeClassificationBase>>
