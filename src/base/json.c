@@ -274,10 +274,12 @@ done:
 etx_status etx_json_open_object(
     struct etx_json **out, struct etx_json *object, const char *key)
 {
-    *out = etx_json_get(object, key);
-    return etx_json_is(*out, ETX_JSON_OBJECT)
-               ? ETX_OK
-               : etx_json_set_object(out, object, key);
+    struct etx_json *const member = etx_json_get(object, key);
+
+    if (member == NULL || member->kind != ETX_JSON_OBJECT)
+        return etx_json_set_object(out, object, key);
+    *out = member;
+    return ETX_OK;
 }
 
 void etx_json_remove(struct etx_json *object, const char *key)

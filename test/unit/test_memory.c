@@ -321,7 +321,7 @@ static void device_free(const struct etx_memory *memory, void *address)
 }
 
 /* Small arrays on a device that is nearly full: until nothing is left, and the
- * arena goes on when some are given back. */
+ * arena goes on when some are freed. */
 ETX_TEST(test_memory_arena_of_full_device)
 {
     struct small_device device = {.left = DEVICE_BYTES};
