@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/heap.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,7 @@ etx_status etx_json_append(struct etx_json **out, struct etx_json *parent,
     struct etx_json *value = NULL;
     etx_status status = ETX_OK;
 
+    assert(parent != NULL);
     ETX_CHECK(etx_json_alloc(&value, parent->memory, sizeof *value));
     memset(value, 0, sizeof *value);
     value->memory = parent->memory;

@@ -344,7 +344,7 @@ ETX_TEST(test_memory_arena_of_full_device)
     etx_arena_reset(arena, mark);
     ck_assert_ok(etx_arena_alloc(&array, arena, 4096, 1, "small"));
     etx_arena_free(arena);
-    ck_assert_int_eq(device.left, DEVICE_BYTES);
+    ck_assert_uint_eq(device.left, DEVICE_BYTES);
 }
 
 ETX_TEST(test_memory_arena_limit)
