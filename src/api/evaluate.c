@@ -165,16 +165,9 @@ static etx_status check_ratios(const etx_evaluation_counts *counts)
             counts->n_particles_selected},
         {"reconstructable particles matched", counts->n_reconstructable_matched,
             counts->n_particles_reconstructable},
-        {"reconstructable particles of the selected",
-            counts->n_particles_reconstructable, counts->n_particles_selected},
-        {"reconstructable particles of the selected that match",
-            counts->n_reconstructable_matched, counts->n_selected_matched},
         {"tracks matched", counts->n_tracks_matched, counts->n_tracks},
         {"fake tracks", counts->n_tracks_fake, counts->n_tracks},
-        {"tracks matched or fake",
-            counts->n_tracks_matched + counts->n_tracks_fake, counts->n_tracks},
-        {"duplicate tracks", counts->n_tracks_duplicate,
-            counts->n_tracks_matched},
+        {"duplicate tracks", counts->n_tracks_duplicate, counts->n_tracks},
         {"events", 0, counts->n_events},
     };
     etx_status status = ETX_OK;

@@ -63,8 +63,6 @@ static const struct etx_test_change counts_refused[] = {
     COUNTS(n_tracks_matched, 1, "tracks matched: 1 of 0 is no rate"),
     COUNTS(n_tracks_fake, -1, "fake tracks: -1 of 0 is no rate"),
     COUNTS(n_tracks_duplicate, 1, "duplicate tracks: 1 of 0 is no rate"),
-    COUNTS(n_particles_reconstructable, 1,
-        "reconstructable particles of the selected: 1 of 0 is no rate"),
     COUNTS(n_events, -1, "events: 0 of -1 is no rate"),
 };
 
