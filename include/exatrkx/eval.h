@@ -89,8 +89,8 @@ typedef struct etx_evaluation {
 } etx_evaluation;
 
 /* Rates and intervals from the sums; the caller sets out->struct_size.
- * ETX_ERR_ARGUMENT for a part that is above its whole. Counts that are 0 need
- * not fit the others. */
+ * ETX_ERR_ARGUMENT for a part that is above its whole. The counts of rates that
+ * are not wanted may be 0. */
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts);
 
