@@ -3,7 +3,8 @@
  * A request goes to the current block, else to the first later block with
  * enough free bytes, else to a new one. When the arena is emptied and has more
  * than one block, all are freed, and the next block is as large as the most
- * that was ever in use: from the second event on there is one block.
+ * that was ever in use: from the second event on there is one block, where the
+ * limit, of which a device keeps half for graphs, allows it.
  *
  *   block 0          block 1 (current)      block 2
  *   +--------------+ +--------+-----------+ +------------------+

@@ -117,7 +117,7 @@ class EdgeClassification final : public gnn::EdgeClassificationBase
   private:
     std::shared_ptr<const Model> m_model;
     Network m_network;
-    float m_cut; // of a filter, next to the model's
+    float m_cut; // a filter has that of the model, too
 };
 
 /// The label method of the model: tracks in the order of their first node.
