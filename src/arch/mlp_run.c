@@ -262,19 +262,6 @@ struct back {
     float *d_rows[ETX_MAX_PARTS]; /* [n_rows, width] of gathered parts */
 };
 
-static etx_status alloc_zeros(
-    float **out, struct etx_context *context, int64_t n, const char *what)
-{
-    etx_status status = ETX_OK;
-
-    ETX_CHECK(
-        etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what));
-    const struct etx_fill_args args = {.n = n, .y = *out};
-    ETX_CHECK(context->ops->fill(context->stream, &args));
-done:
-    return status;
-}
-
 /* Columns of part p in the gradient of the first weight += d [n_out, stride].
  */
 static etx_status add_columns(const struct back *back,
@@ -344,7 +331,7 @@ static etx_status factor_backward(struct back *back,
 
     ETX_CHECK(etx_arena_alloc(&d_product, arena, end->n_nodes * layer->n_out,
         sizeof *d_product, "gradients of products"));
-    ETX_CHECK(alloc_zeros(&gradient.weight, context,
+    ETX_CHECK(etx_scratch_zeros(&gradient.weight, context,
         (int64_t)layer->n_out * layer->n_in, "gradients of weights"));
     ETX_CHECK(
         sum_at_nodes(d_product, context, end, back->d_added, layer->n_out));
@@ -372,7 +359,7 @@ static etx_status alloc_outputs(struct etx_mlp_backward_args *args,
         ETX_CHECK(etx_arena_alloc(&back->d_added, arena,
             input->args.n_rows * first->n_out, sizeof(float),
             "gradients of added rows"));
-        ETX_CHECK(alloc_zeros(&back->d_rest, context,
+        ETX_CHECK(etx_scratch_zeros(&back->d_rest, context,
             (int64_t)first->n_out * first->n_in, "gradients of weights"));
         back->d_weight = back->gradient[0].weight;
         back->gradient[0].weight = back->d_rest;

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backend/backend.h"
 
+#include "base/check.h"
+
 const struct etx_backend etx_backends[] = {
     [ETX_DEVICE_CPU] = {.open = etx_backend_cpu_open,
         .close = etx_backend_cpu_close,
@@ -26,4 +28,17 @@ etx_status etx_backend_open(struct etx_context *context)
 void etx_backend_close(struct etx_context *context)
 {
     context->backend->close(context);
+}
+
+etx_status etx_scratch_zeros(
+    float **out, struct etx_context *context, int64_t n, const char *what)
+{
+    etx_status status;
+
+    ETX_CHECK(
+        etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what));
+    const struct etx_fill_args args = {.n = n, .y = *out};
+    ETX_CHECK(context->ops->fill(context->stream, &args));
+done:
+    return status;
 }

@@ -85,6 +85,10 @@ static inline void etx_scratch_reset(
     etx_arena_reset(etx_host_of(context)->stream->arena, mark.host);
 }
 
+/* *out [n] zeros in scratch of the context. */
+etx_status etx_scratch_zeros(
+    float **out, struct etx_context *context, int64_t n, const char *what);
+
 /* Open and close a context (zeroed, options set) by the device of its options,
  * which has a backend. */
 etx_status etx_backend_open(struct etx_context *context);

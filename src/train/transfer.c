@@ -5,19 +5,6 @@
 
 #include "base/check.h"
 
-etx_status etx_train_zeros(
-    float **out, struct etx_context *context, int64_t n, const char *what)
-{
-    etx_status status;
-
-    ETX_CHECK(
-        etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what));
-    const struct etx_fill_args args = {.n = n, .y = *out};
-    ETX_CHECK(context->ops->fill(context->stream, &args));
-done:
-    return status;
-}
-
 etx_status etx_train_to_host(float **out, struct etx_context *context,
     float *values, int64_t n, const char *what)
 {

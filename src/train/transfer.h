@@ -15,10 +15,6 @@ static inline struct etx_stream *etx_train_host(struct etx_context *context)
     return etx_host_of(context)->stream;
 }
 
-/* *out [n] zeros in scratch of the context. */
-etx_status etx_train_zeros(
-    float **out, struct etx_context *context, int64_t n, const char *what);
-
 /* *out: values [n] of the context on the host, themselves on the CPU, else a
  * copy in scratch. The other way is etx_arena_to_device. */
 etx_status etx_train_to_host(float **out, struct etx_context *context,

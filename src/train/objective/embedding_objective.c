@@ -188,7 +188,7 @@ static etx_status add_gradient(float *gradient, const void *drawn,
     float *d_point;
     etx_status status;
 
-    ETX_CHECK(etx_train_zeros(&d_point, trainer->context,
+    ETX_CHECK(etx_scratch_zeros(&d_point, trainer->context,
         sample->sector.n_hits * network->n_out, "points"));
     ETX_CHECK(pair_loss(batch->loss + k, d_point, trainer, sample, &scales));
     ETX_CHECK(network->arch->backward(network, trainer->context, &sample->input,
