@@ -657,10 +657,10 @@ static int rank_finish(struct rank *rank)
 {
     if (rank_save_checkpoint(rank) != 0 || rank_validate(rank) != 0)
         return rank->result;
+    if (rank->number == 0 && write_model(rank) != 0)
+        return rank->result;
     if (rank->options->report != NULL && rank->steps.n_all > 0 &&
         report_scaling(rank) != 0)
-        return rank->result;
-    if (rank->number == 0 && write_model(rank) != 0)
         return rank->result;
     RANK_CHECK(rank, etx_dist_barrier(rank->dist), "at the end");
     if (rank->number == 0)

@@ -45,6 +45,7 @@ stage()
     config=$1
     result=$2
     shift 2
+    [ ! -f "$out/$result.done" ] || return 0
     [ ! -f "$out/$result.safetensors.checkpoint" ] || set -- "$@" --resume
     for set in $training; do
         set -- "$@" --data "$out/$set"
@@ -52,6 +53,7 @@ stage()
     $train --config "$configs/$config.json" --validation "$out/valid-medium" \
         --validation "$out/valid-full" \
         --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
+    : >"$out/$result.done"
 }
 
 # adjust FROM TO KEY=VALUE...: other options

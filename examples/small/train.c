@@ -3,7 +3,7 @@
  *     train EVENT OUT
  *
  * EVENT is the prefix of an event in TrackML form with truth, OUT the model
- * file to write. The JSON is described in docs/training.md.
+ * file to write. The JSON is described in docs/training_config.md.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>

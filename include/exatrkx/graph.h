@@ -247,11 +247,12 @@ typedef struct etx_part_exchange {
 
 /* Score the edges of one part with the graph network: scores [n_edges of the
  * part's graph], the same bits as etx_graph_score for the whole graph, whatever
- * the number of parts. All parts are scored at the same time, each by a thread
- * or process of its own; the node latents of the halo are exchanged after every
- * iteration. Memory for latents is that of the part. event is that of the whole
- * graph. ETX_ERR_UNSUPPORTED for triplet_gnn and for networks with a
- * batch norm, which need the whole graph. */
+ * the number of parts; in float32 where that is in float16. All parts are
+ * scored at the same time, each by a thread or process of its own; the node
+ * latents of the halo are exchanged after every iteration. Memory for latents
+ * is that of the part. event is that of the whole graph. ETX_ERR_UNSUPPORTED
+ * for triplet_gnn and for networks with a batch norm, which need the whole
+ * graph. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_part_score(float *scores,
     const etx_graph_part *part, etx_context *context, const etx_model *model,
     const etx_event *event, const etx_part_exchange *exchange);

@@ -126,9 +126,10 @@ typedef struct etx_training_report {
     double gradient_norm;  /* of all parameters, before clipping */
     double weight_norm;    /* of all parameters, after the step */
     double n_edges;        /* of the step or the validation */
-    double efficiency;     /* signal pairs kept / all signal pairs */
-    double purity;         /* true kept edges / kept edges */
-    double auc;            /* area under the ROC curve of the edge scores */
+    double efficiency;   /* signal pairs kept / all signal pairs; in a graph of
+                          * orientation both each direction is one */
+    double purity;       /* true kept edges / kept edges */
+    double auc;          /* area under the ROC curve of the edge scores */
     double threshold;    /* radius or score cut for the requested efficiency */
     double seconds;      /* since the trainer was created */
     int32_t is_rollback; /* 1: the loss jumped to `loss`, and the trainer went
@@ -249,7 +250,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_validate(
     etx_trainer *trainer, etx_training_report *report);
 
 /* Write a checkpoint atomically: parameters, moments, step, counters and a hash
- * of the config. Training that resumes from it gives the same bits. */
+ * of the config. Training that resumes from it gives the same bits, in a
+ * context of the same precision, device and CPU level; with is_fast of a team
+ * and balanced assignment the last bits may differ. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_save_checkpoint(
     const etx_trainer *trainer, const char *path);
 /* Resume from a checkpoint of the same config and events, written on any
@@ -261,7 +264,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
 /* Hash of parameters, moments, thresholds and step, to compare trainings. */
 ETX_API uint64_t etx_trainer_hash(const etx_trainer *trainer);
 
-/* The model as trained so far. */
+/* *out: the model as trained so far, owned by the caller; with
+ * validation.keep_best that of the best validation so far. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_model(
     etx_model **out, const etx_trainer *trainer);
 

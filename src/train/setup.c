@@ -236,10 +236,12 @@ static int makes_graphs(const struct etx_model *model, int32_t s, int32_t stage)
     return stage == ETX_TRAIN_CASCADE ? s < ETX_TRAIN_GNN : s < stage;
 }
 
-/* Of the stages that make the graphs of the one in training. */
+/* Of the stages that make the graphs of the one in training, and how they
+ * compute. */
 static etx_status hash_stages_before(
     uint64_t *out, const struct etx_trainer *trainer)
 {
+    const etx_context_options *context = &trainer->context->options;
     uint64_t hash = ETX_HASH_START;
     etx_status status = ETX_OK;
 
@@ -252,6 +254,8 @@ static etx_status hash_stages_before(
             hash, etx_train_find_network(trainer->model, s));
     }
     hash = etx_train_hash_table(hash, trainer->model->module_map);
+    hash = etx_hash_bytes(hash, &context->device, sizeof context->device);
+    hash = etx_hash_bytes(hash, &context->precision, sizeof context->precision);
     *out = etx_hash_bytes(
         hash, &trainer->config.stage, sizeof trainer->config.stage);
 done:

@@ -90,6 +90,18 @@ etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
     return context;
 }
 
+etx_context *etx_test_context_bfloat16(void)
+{
+    etx_context *context = NULL;
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.cpu_level = ETX_CPU_REF;
+    options.precision = ETX_PRECISION_BFLOAT16;
+    ck_assert_ok(etx_context_create(&context, &options));
+    return context;
+}
+
 etx_event *etx_test_event(int64_t n_hits, const float *positions)
 {
     etx_event *event = NULL;

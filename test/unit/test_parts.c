@@ -284,6 +284,7 @@ struct scoring {
     const int32_t *owners;
     int32_t n_parts;
     float *scores; /* [n_edges] */
+    etx_context *(*open)(void);
 };
 
 static void score_part(struct part_thread *thread, void *argument)
@@ -296,7 +297,7 @@ static void score_part(struct part_thread *thread, void *argument)
     int64_t n;
     scoped float *scores = NULL;
 
-    ck_assert_ok(etx_context_create(&context, NULL));
+    context = scoring->open();
     ck_assert_ok(etx_graph_part_create(
         &part, job->graph, scoring->owners, scoring->n_parts, thread->part));
     n = etx_graph_n_edges(etx_graph_part_graph(part));
@@ -327,16 +328,22 @@ static float *score_whole(const struct job *job)
     return scores;
 }
 
-/* The bits of the whole graph, from any number of parts, cut either way. */
-ETX_TEST(test_parts_scores, .rows = 4)
+/* The bits of the whole graph, from any number of parts, cut either way; also
+ * in bfloat16. */
+ETX_TEST(test_parts_scores, .rows = 5)
 {
-    const int32_t n_parts = 1 << _i;
+    const int is_bfloat16 = _i == 4;
+    const int32_t n_parts = is_bfloat16 ? 2 : 1 << _i;
     scoped_job job = job_make_graph();
-    struct scoring scoring = {.job = &job, .n_parts = n_parts};
+    struct scoring scoring = {.job = &job,
+        .n_parts = n_parts,
+        .open = is_bfloat16 ? etx_test_context_bfloat16 : etx_test_context};
     scoped float *expected = NULL;
 
     scoring.scores = malloc((size_t)job.n_edges * sizeof(float));
     ck_assert_ptr_nonnull(scoring.scores);
+    etx_context_free(job.context);
+    job.context = scoring.open();
     expected = score_whole(&job);
     for (int32_t order = 0; order < 2; order++) {
         scoped int32_t *owners = make_owners(&job, n_parts, order);

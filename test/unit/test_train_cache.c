@@ -58,6 +58,32 @@ ETX_TEST(
     etx_test_remove(folder);
 }
 
+static void fill_cache(struct train_bench *bench, const char *folder)
+{
+    ck_assert_ok(etx_trainer_set_cache(bench->trainer, folder));
+    train_bench_steps(bench->trainer, 12);
+    (void)train_bench_validate(bench->trainer);
+}
+
+/* Graphs of another precision are other files. */
+ETX_TEST(test_train_cache_precision)
+{
+    char folder[256];
+    char path[600];
+
+    etx_test_folder(folder);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, no_memory);
+    struct train_bench rounded = bench;
+    fill_cache(&bench, folder);
+    rounded.context = etx_test_context_bfloat16();
+    train_bench_add(&rounded, ETX_TRAIN_GNN, no_memory);
+    fill_cache(&rounded, folder);
+    ck_assert_int_eq(
+        count_files(folder, path, sizeof path), 2 * TRAIN_BENCH_EVENTS);
+    train_bench_leave(&rounded);
+    etx_test_remove(folder);
+}
+
 /* A damaged file is an error of the step that needs it, and names it: a text,
  * and a header that is none. */
 ETX_TEST(test_train_cache_damaged, .rows = 2)

@@ -44,8 +44,7 @@ static struct etx_hard_negatives_args make_args(
         .radius = 0.5f,
         .n_nearest = n_nearest,
         .n_other = n_other,
-        .seed = 7,
-        .step = 9};
+        .seed = 7};
 }
 
 static float distance(int32_t i, int32_t j)

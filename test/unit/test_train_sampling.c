@@ -272,9 +272,7 @@ static void make_pairs(struct etx_embedding_pairs *pairs,
         .truth = &event->truth,
         .sector = sector,
         .n_dim = n_dim,
-        .point = point,
-        .seed = etx_trainer_seed(trainer),
-        .step = trainer->progress.step + 1};
+        .point = point};
     ck_assert_ok(etx_embedding_pairs_choose(pairs, &source, &random));
 }
 

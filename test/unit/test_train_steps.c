@@ -94,6 +94,27 @@ ETX_TEST(test_train_steps_validation_radius)
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
 }
 
+/* Edges in both directions are twice as many, of the same efficiency and
+ * purity. */
+ETX_TEST(test_train_steps_validation_of_both_directions)
+{
+    static const char *const orientations[] = {
+        "{'validation': {'radius': 0.1}}",
+        ("{'validation': {'radius': 0.1}, 'model': {'graph': {'radius': 0.4,"
+         " 'max_neighbours': 0, 'orientation': 'both'}}}")};
+    etx_training_report report[2];
+
+    for (int k = 0; k < 2; k++) {
+        scoped_bench bench =
+            train_bench_new(ETX_TRAIN_EMBEDDING, 1, orientations[k]);
+        report[k] = train_bench_validate(bench.trainer);
+    }
+    ck_assert_double_gt(report[0].efficiency, 0.0);
+    ck_assert_double_eq(report[0].efficiency, report[1].efficiency);
+    ck_assert_double_eq(report[0].purity, report[1].purity);
+    ck_assert_double_eq(2.0 * report[0].n_edges, report[1].n_edges);
+}
+
 /* ---------------------------------------------------------- checkpoints -- */
 
 ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "stage/precision.h"
 
 etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
     struct etx_context *context, const struct etx_network *network,
@@ -64,20 +65,13 @@ static etx_status infer_logits(float *logits, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
 {
-    struct etx_stream *stream = context->stream;
     const struct etx_edge_output out = {.logit = logits};
     etx_status status;
 
-    stream->is_half = context->backend->has_float16 &&
-                      (context->options.precision == ETX_PRECISION_BEST ||
-                          context->options.precision == ETX_PRECISION_FLOAT16);
-    stream->is_tf32 = context->options.precision == ETX_PRECISION_TF32;
-    stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
+    etx_stage_precision_begin(context, 1);
     status = etx_stage_edge_logits(
         &out, context, network, node_features, graph, event);
-    stream->is_half = 0;
-    stream->is_tf32 = 0;
-    stream->is_bfloat16 = 0;
+    etx_stage_precision_end(context);
     return status;
 }
 

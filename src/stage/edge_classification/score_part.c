@@ -10,6 +10,7 @@
 #include "arch/halo.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "stage/precision.h"
 
 /* The logit of edge e is not finite: names it by ids of the whole graph. */
 static etx_status fail_at(const struct etx_graph_part *part, int64_t e,
@@ -32,8 +33,12 @@ static etx_status run_network(float *score, struct etx_context *context,
     etx_status status;
 
     ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
-    ETX_CHECK(
-        network->arch->forward(&device_network, context, input, NULL, score));
+    /* Halo rows are exchanged as float32. */
+    etx_stage_precision_begin(context, 0);
+    status =
+        network->arch->forward(&device_network, context, input, NULL, score);
+    etx_stage_precision_end(context);
+    ETX_CHECK(status);
     ETX_CHECK(etx_stage_find_not_finite(
         &bad, NULL, context, score, part->graph->n_edges, score));
     if (bad != NULL && *bad >= 0)

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
+#include "stage/precision.h"
 
 static etx_status multiply_scores(
     float *out, const struct etx_graph *triplets, const struct etx_graph *graph)
@@ -40,8 +41,11 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
     ETX_CHECK(etx_stage_node_features(
         &input.node_features, context, &model->gnn, event));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
-    ETX_CHECK(network->arch->forward_triplets(
-        network, context, &input, triplets, out));
+    etx_stage_precision_begin(context, 0);
+    status = network->arch->forward_triplets(
+        network, context, &input, triplets, out);
+    etx_stage_precision_end(context);
+    ETX_CHECK(status);
     ETX_CHECK(etx_stage_find_not_finite(
         &bad, NULL, context, out, triplets->n_edges, out));
     if (bad != NULL && *bad >= 0)

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "stage/precision.h"
 
 /* A network can give NaN or infinity for features far from those it learned. */
 etx_status etx_stage_check_points(const int64_t *bad, int64_t n_dim)
@@ -57,13 +58,10 @@ etx_status etx_stage_infer_points(float **out, const int64_t **bad,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
-    struct etx_stream *stream = context->stream;
     etx_status status;
 
-    stream->is_tf32 = context->options.precision == ETX_PRECISION_TF32;
-    stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
+    etx_stage_precision_begin(context, 0);
     status = etx_stage_embed(out, bad, context, model, event);
-    stream->is_tf32 = 0;
-    stream->is_bfloat16 = 0;
+    etx_stage_precision_end(context);
     return status;
 }

@@ -58,9 +58,7 @@ static etx_status draw_sample(
         .config = &trainer->config,
         .truth = &event->truth,
         .sector = &sample->sector,
-        .n_dim = trainer->stage->network->n_out,
-        .seed = batch->seed,
-        .step = batch->step};
+        .n_dim = trainer->stage->network->n_out};
     float *point;
     etx_status status;
 

@@ -160,7 +160,8 @@ done:
 
 /* The pairs a, b [*n] of the hits near the queries of args. */
 static etx_status find_hard_negatives(int32_t **a, int32_t **b, int64_t *n,
-    const struct etx_pair_source *source, struct etx_hard_negatives_args *args)
+    const struct etx_pair_source *source, struct etx_hard_negatives_args *args,
+    struct etx_random *random)
 {
     const struct etx_train_sampling *options = &source->config->sampling;
     const struct etx_sector *sector = source->sector;
@@ -179,8 +180,8 @@ static etx_status find_hard_negatives(int32_t **a, int32_t **b, int64_t *n,
     args->with_own =
         options->count_true_twice ||
         source->config->truth.same_particle != ETX_SAME_PARTICLE_IGNORE;
-    args->seed = source->seed;
-    args->step = (uint32_t)source->step;
+    args->seed = (uint64_t)etx_random_u32(random) << 32;
+    args->seed |= etx_random_u32(random);
     ETX_CHECK(etx_hard_negatives(a, b, n, source->stream, args));
 done:
     return status;
@@ -223,7 +224,7 @@ etx_status etx_embedding_pairs_choose(struct etx_embedding_pairs *out,
 
     ETX_CHECK(draw_queries(&query, &args.n_queries, source, random));
     args.query = query;
-    ETX_CHECK(find_hard_negatives(&a, &b, &n_hard, source, &args));
+    ETX_CHECK(find_hard_negatives(&a, &b, &n_hard, source, &args, random));
     ETX_CHECK(alloc_pairs(&pairs, source->stream->arena,
         count_true_pairs(source) + n_hard + source->config->sampling.n_random));
     add_true_pairs(&pairs, source);

@@ -23,8 +23,6 @@ struct etx_pair_source {
     const struct etx_sector *sector;
     int32_t n_dim;
     const float *point; /* [sector->n_hits, n_dim] on the host */
-    uint64_t seed;      /* etx_train_seed */
-    int64_t step;
 };
 
 /* True pairs of the sector, pairs of points close to each other, and random

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/select.h"
-#include "train/sampling/random_streams.h"
 
 #include <string.h>
 
@@ -104,8 +103,7 @@ static void search_query(
         struct etx_random random;
 
         etx_select(key, count, args->n_nearest);
-        etx_random_init(&random, args->seed, args->step,
-            ETX_SUBSTREAM_QUERIES + (uint32_t)q);
+        etx_random_init(&random, args->seed, (uint32_t)q, 0);
         draw_others(key, args->n_nearest, count, args->n_other, &random);
     }
     for (int64_t k = 0; k < n; k++)
@@ -137,6 +135,8 @@ static etx_status open_search(struct search *search, struct etx_arena *arena,
 
     search->args = args;
     search->capacity = (int64_t)args->n_nearest + args->n_other;
+    if (search->capacity > n)
+        search->capacity = n;
     ETX_CHECK(etx_arena_alloc(
         &column, arena, n * args->n_dim, sizeof *column, "points"));
     ETX_CHECK(etx_arena_alloc(&search->distance, arena, n * n_workers,

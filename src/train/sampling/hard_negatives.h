@@ -6,6 +6,7 @@
 #define ETX_TRAIN_SAMPLING_HARD_NEGATIVES_H
 
 #include "backend/backend.h"
+#include "base/random.h"
 
 struct etx_hard_negatives_args {
     int64_t n_points;
@@ -20,8 +21,7 @@ struct etx_hard_negatives_args {
     int32_t n_other;   /* and at most this many of the others, random */
     int32_t n_pool;    /* others are of the nearest n_pool; 0 = any within */
     int32_t with_own;  /* not 0: hits of the same particle make pairs, too */
-    uint64_t seed;     /* of the random draws, one substream per query */
-    uint32_t step;     /* (random_streams.h) */
+    uint64_t seed;     /* of the random draws, one stream per query */
 };
 
 /* Pairs (a = query, b) in scratch, in the order of the queries; the same for

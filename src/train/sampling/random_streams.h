@@ -7,10 +7,12 @@
  *   stream   substream                    draws
  *   step     stage + 1                    events of the step, its first graph
  *   step     16 k + stage + 1             graph k > 0 of the step
- *   step     16 + q                       hard negatives of query q
  *   epoch    8 + stage                    order of the events
  *   event    15                           augmentation of an event that is
- * added
+ *                                         added
+ *
+ * The hard negatives of a graph have a seed that the graph draws, and a stream
+ * for each query.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SAMPLING_RANDOM_STREAMS_H
@@ -20,7 +22,6 @@
 
 #define ETX_SUBSTREAM_EPOCH      8
 #define ETX_SUBSTREAM_EVENT      15
-#define ETX_SUBSTREAM_QUERIES    16
 #define ETX_SUBSTREAMS_PER_GRAPH 16
 
 /* seed of the config, another one after every rollback: the same draws would

@@ -17,6 +17,13 @@
 
 static const float default_target = 0.98f;
 
+/* How many edges of a graph a pair of hits can be. */
+static int64_t n_directions(const struct etx_model *model)
+{
+    return !model->has_module_map && model->orientation == ETX_ORIENT_BOTH ? 2
+                                                                           : 1;
+}
+
 etx_status etx_validation_begin(
     struct etx_validation *validation, struct etx_trainer *trainer)
 {
@@ -35,7 +42,8 @@ etx_status etx_validation_begin(
     for (int64_t i = 0; i < n; i++)
         if (etx_validation_is_mine(validation, i))
             validation->metrics[i].n_signal_pairs =
-                (double)events->event[i]->truth.n_signal_pairs;
+                (double)(n_directions(trainer->model) *
+                         events->event[i]->truth.n_signal_pairs);
 done:
     return status;
 }

@@ -19,7 +19,7 @@ struct etx_edge_counts {
 /* Of one event: doubles alone, zeros on all ranks but the event's, so that
  * ranks add them up without rounding. */
 struct etx_event_metrics {
-    double n_signal_pairs;
+    double n_signal_pairs; /* as edges: twice with orientation both */
     struct etx_edge_totals totals;
     struct etx_pt_totals momenta;
     struct etx_edge_counts counts;
