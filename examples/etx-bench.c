@@ -402,6 +402,10 @@ int main(int argc, char **argv)
         return program_usage(
             "--stage %s: no stage of etx-find-tracks --timing, nor event",
             o.stage);
+    if (o.read != NULL &&
+        (o.stage != NULL || o.json != NULL || o.model != NULL ||
+            o.events.count > 0 || o.together > 0))
+        return program_usage("--read goes with --repeats alone");
     if (o.read != NULL)
         return bench_read(&o);
     if (o.events.count == 0)

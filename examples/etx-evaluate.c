@@ -115,9 +115,11 @@ static void add_tracks_of(
     char *path = program_allocate((int64_t)size, 1);
     const int length =
         snprintf(path, size, "%s/%s-tracks.csv.gz", folder, name);
+    const int is_packed = access(path, R_OK) == 0;
 
-    if (access(path, R_OK) != 0)
-        path[length - 3] = '\0';
+    path[length - 3] = '\0';
+    if (is_packed && access(path, R_OK) != 0)
+        path[length - 3] = '.';
     program_list_add(list, path);
     free(path);
 }

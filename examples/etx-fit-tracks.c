@@ -21,16 +21,19 @@ static const char summary[] =
     "degrees of freedom (0: not fitted), holes, outliers, hits.";
 
 struct options {
-    const char *event, *tracks, *model, *detector, *out;
+    struct program_list events;
+    const char *tracks, *model, *detector, *out;
     const char *resolved;
     double field, material, energy_loss, resolution, max_hit_chi2;
-    int64_t max_shared, min_hits, n_threads;
+    int64_t max_shared, min_hits; /* -1: not given */
+    int64_t n_threads;
 };
 
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"event", "PREFIX", "PREFIX-hits.csv[.gz]", .text = &o->event},
+        {"event", "PREFIX", "PREFIX-hits.csv[.gz], or a file of the event",
+            .list = &o->events},
         {"tracks", "FILE", "hit_id,track_id of the event (.csv or .csv.gz)",
             .text = &o->tracks},
         {"out", "FILE", "the parameters, CSV (default: standard output)",
@@ -66,9 +69,13 @@ static void read_options(struct options *o, int argc, char **argv)
 
     program_parse(
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
-    if (o->event == NULL || o->tracks == NULL)
+    if (o->events.count == 0 || o->tracks == NULL)
         exit(program_usage("--%s is missing (see --help)",
-            o->event == NULL ? "event" : "tracks"));
+            o->tracks == NULL ? "tracks" : "event"));
+    if (o->resolved == NULL && (o->max_shared >= 0 || o->min_hits >= 0))
+        exit(program_usage("--max-shared and --min-hits go with --resolved"));
+    if (o->model != NULL && o->field != 0.0)
+        exit(program_usage("--field goes without --model"));
 }
 
 static void write_track(
@@ -109,8 +116,9 @@ static int write_resolved(const struct options *o, const etx_event *event,
     etx_tracks *left = NULL;
     int failed = 0;
 
-    if (etx_tracks_resolve(&left, tracks, parameters, (int32_t)o->max_shared,
-            (int32_t)o->min_hits) ||
+    if (etx_tracks_resolve(&left, tracks, parameters,
+            o->max_shared < 0 ? 0 : (int32_t)o->max_shared,
+            o->min_hits < 0 ? 4 : (int32_t)o->min_hits) ||
         etx_tracks_write_csv(left, event, o->resolved))
         failed = program_failed(o->resolved);
     etx_tracks_free(left);
@@ -158,23 +166,29 @@ int main(int argc, char **argv)
     struct options o = {.material = 0.02,
         .energy_loss = 0.036,
         .resolution = 1.0,
-        .min_hits = 4};
+        .max_shared = -1,
+        .min_hits = -1};
     etx_context *context = NULL;
     etx_event *event = NULL;
     etx_tracks *tracks = NULL;
-    int failed = PROGRAM_FAILED;
+    int failed;
 
     read_options(&o, argc, argv);
-    if (program_context(&context, "cpu", &o.n_threads))
-        return PROGRAM_FAILED;
-    if (etx_event_read_trackml(&event, o.event, NULL))
-        program_failed(o.event);
-    else if (etx_tracks_read_csv(&tracks, event, o.tracks))
-        program_failed(o.tracks);
-    else
+    failed = program_expand_events(&o.events);
+    if (failed == 0 && o.events.count > 1)
+        failed = program_usage("give one --event");
+    if (failed == 0)
+        failed = program_context(&context, "cpu", &o.n_threads);
+    if (failed == 0 &&
+        etx_event_read_trackml(&event, o.events.item[0], NULL) != ETX_OK)
+        failed = program_failed(o.events.item[0]);
+    if (failed == 0 && etx_tracks_read_csv(&tracks, event, o.tracks) != ETX_OK)
+        failed = program_failed(o.tracks);
+    if (failed == 0)
         failed = fit(&o, context, event, tracks);
     etx_tracks_free(tracks);
     etx_event_free(event);
     etx_context_free(context);
+    program_list_free(&o.events);
     return failed;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include <exatrkx/graph.h>
-#include <jansson.h>
 
 #include "program.h"
 #include "table.h"
@@ -301,16 +300,6 @@ static int write_labels(
     return table_close(file, o->out);
 }
 
-/* A pipeline skips the stages that its model lacks. */
-static int has_stage(const etx_model *model, const char *name)
-{
-    json_t *config = json_loads(etx_model_describe(model), 0, NULL);
-    const int has = json_object_get(config, name) != NULL;
-
-    json_decref(config);
-    return has;
-}
-
 /* The graph that a stage works on and leaves, up to and with `last`. */
 static int run_graph_stages(struct work *w, const struct options *o, int last)
 {
@@ -326,14 +315,16 @@ static int run_graph_stages(struct work *w, const struct options *o, int last)
                ETX_OK) {
         return program_failed(NULL);
     }
-    if (last == 2 || (last > 2 && !given && has_stage(w->model, "filter"))) {
+    if (last == 2 || (last > 2 && !given &&
+                         etx_model_has_stage(w->model, ETX_STAGE_FILTER))) {
         if (etx_graph_filter(&kept, w->graph, w->context, w->model, w->event) !=
             ETX_OK)
             return program_failed(NULL);
         etx_graph_free(w->graph);
         w->graph = kept;
     }
-    if ((last == 3 || (last > 3 && !given && has_stage(w->model, "gnn"))) &&
+    if ((last == 3 || (last > 3 && !given &&
+                          etx_model_has_stage(w->model, ETX_STAGE_GNN))) &&
         etx_graph_score(w->graph, w->context, w->model, w->event) != ETX_OK)
         return program_failed(NULL);
     return 0;

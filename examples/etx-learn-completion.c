@@ -20,6 +20,7 @@
 static const char summary[] =
     "Learn from true tracks how to add missing hits, or which to join.";
 
+/* Numbers are -1 where they are not given. */
 struct options {
     const char *model, *out, *detector;
     struct program_list data;
@@ -29,6 +30,24 @@ struct options {
     int64_t triplets, min_layers;
     int64_t first_pass, n_threads;
 };
+
+/* Options of what is not learned are refused. */
+static void check_unused(const struct options *o)
+{
+    const int of_map = o->triplets >= 0 || o->min_pt >= 0.0 || o->tail >= 0.0 ||
+                       o->margin >= 0.0;
+    const int of_tracks = o->max_distance >= 0.0 || o->max_join >= 0.0 ||
+                          o->max_random >= 0.0 || o->min_layers >= 0 ||
+                          o->first_pass >= 0;
+
+    if (o->module_map == NULL && of_map)
+        exit(program_usage("--triplets, --min-pt, --tail and --margin go with "
+                           "--module-map"));
+    if (o->module_map != NULL && of_tracks)
+        exit(program_usage("--max-distance, --max-join, --max-random, "
+                           "--min-layers and --first-pass go without "
+                           "--module-map"));
+}
 
 static void read_options(struct options *o, int argc, char **argv)
 {
@@ -52,7 +71,7 @@ static void read_options(struct options *o, int argc, char **argv)
         {"min-layers", "N",
             "of a new track among the hits that are left; 0 finds none "
             "(default 5)",
-            .integer = &o->min_layers, .low = 0, .high = 64},
+            .integer = &o->min_layers, .low = 0, .high = 20},
         {"first-pass", "0|1",
             "1: also find long tracks before the networks (default 1)",
             .integer = &o->first_pass, .low = 0, .high = 1},
@@ -76,12 +95,9 @@ static void read_options(struct options *o, int argc, char **argv)
         PROGRAM_DETECTOR_OPTION(&o->detector),
     };
 
-    o->max_distance = 64.0;
-    o->max_join = 25.0;
-    o->max_random = 0.3;
-    o->min_layers = 5;
-    o->first_pass = 1;
-    o->margin = 10.0;
+    o->max_distance = o->max_join = o->max_random = -1.0;
+    o->min_pt = o->tail = o->margin = -1.0;
+    o->min_layers = o->first_pass = o->triplets = -1;
     program_parse(
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
     if (o->out == NULL || o->data.count == 0)
@@ -89,6 +105,13 @@ static void read_options(struct options *o, int argc, char **argv)
     if (o->module_map != NULL && strcmp(o->module_map, "modules") != 0 &&
         strcmp(o->module_map, "layers") != 0)
         exit(program_usage("--module-map is neither modules nor layers"));
+    check_unused(o);
+}
+
+static void set(float *option, double given)
+{
+    if (given >= 0.0)
+        *option = (float)given;
 }
 
 /* *model: start with a completion. */
@@ -99,10 +122,11 @@ static etx_status learn_completion(etx_model **model, const struct options *o,
 
     if (etx_completion_options_init(&options, sizeof options) != ETX_OK)
         return ETX_ERR_ARGUMENT;
-    options.max_distance = (float)o->max_distance;
-    options.max_join = (float)o->max_join;
-    options.max_random = (float)o->max_random;
-    options.min_layers = (int32_t)o->min_layers;
+    set(&options.max_distance, o->max_distance);
+    set(&options.max_join, o->max_join);
+    set(&options.max_random, o->max_random);
+    if (o->min_layers >= 0)
+        options.min_layers = (int32_t)o->min_layers;
     return etx_model_learn_completion(model, start,
         (const etx_event *const *)events->event, events->count, &options);
 }
@@ -117,10 +141,10 @@ static etx_status learn_map(etx_model **model, const struct options *o,
         return ETX_ERR_ARGUMENT;
     options.units =
         strcmp(o->module_map, "layers") == 0 ? ETX_MAP_LAYERS : ETX_MAP_MODULES;
-    options.use_triplets = (int32_t)o->triplets;
-    options.min_pt = (float)o->min_pt;
-    options.tail = (float)o->tail;
-    options.margin = (float)o->margin;
+    options.use_triplets = o->triplets == 1;
+    set(&options.min_pt, o->min_pt);
+    set(&options.tail, o->tail);
+    set(&options.margin, o->margin);
     return etx_model_learn_module_map(model, start,
         (const etx_event *const *)events->event, events->count, &options);
 }
@@ -174,7 +198,9 @@ int main(int argc, char **argv)
     int result;
 
     read_options(&o, argc, argv);
-    result = program_expand_events(&o.data) != 0 ? PROGRAM_FAILED : 0;
+    result = training_check_output(o.out);
+    if (result == 0)
+        result = program_expand_events(&o.data);
     if (result == 0)
         result = program_detector(&detector, o.detector);
     if (result == 0)

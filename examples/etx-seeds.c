@@ -12,7 +12,6 @@
 
 #include <exatrkx/eval.h>
 #include <exatrkx/graph.h>
-#include <jansson.h>
 
 #include "program.h"
 #include "table.h"
@@ -97,23 +96,13 @@ static void *grow(void *array, int64_t count, int64_t *capacity, size_t size)
     return larger;
 }
 
-/* Does the model have this stage? */
-static int has_stage(const etx_model *model, const char *name)
-{
-    json_t *config = json_loads(etx_model_describe(model), 0, NULL);
-    const int has = json_object_get(config, name) != NULL;
-
-    json_decref(config);
-    return has;
-}
-
 static etx_status run_stages(struct work *w, const struct options *o)
 {
     etx_graph *kept = NULL;
     etx_status status =
         etx_graph_build(&w->graph, w->context, w->model, w->event);
 
-    if (status == ETX_OK && has_stage(w->model, "filter")) {
+    if (status == ETX_OK && etx_model_has_stage(w->model, ETX_STAGE_FILTER)) {
         status =
             etx_graph_filter(&kept, w->graph, w->context, w->model, w->event);
         if (status == ETX_OK) {

@@ -331,7 +331,11 @@ char *program_shipped_file(const char *relative)
     char own[PROGRAM_PATH_BYTES - 32]; /* and one of data_near */
     char near[PROGRAM_PATH_BYTES];
     char *found = folder == NULL ? NULL : readable(folder, relative);
+    struct stat information;
 
+    if (folder != NULL && *folder != '\0' &&
+        (stat(folder, &information) != 0 || !S_ISDIR(information.st_mode)))
+        exit(program_error("ETX_DATA=%s: no such folder", folder));
     find_own_folder(own, sizeof own);
     for (int k = 0; found == NULL && *own != '\0' && k < N_NEAR; k++) {
         snprintf(near, sizeof near, "%s/%s", own, data_near[k]);

@@ -47,7 +47,7 @@ struct training_options {
         {"cache", "DIR", "existing folder for cached graphs of events",        \
             .text = &(o)->cache},                                              \
         {"validate-every", "N",                                                \
-            "steps between validations; 0 = n_steps / 10 + 1 (default)",           \
+            "steps between validations; 0 = n_steps / 10 + 1 (default)",       \
             .integer = &(o)->validate_every, .low = 0, .high = 1e9},           \
         {"checkpoint-seconds", "S",                                            \
             "seconds between checkpoints (default 60)",                        \

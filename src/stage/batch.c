@@ -164,6 +164,8 @@ static etx_status run_events(struct batch *batch, int64_t n)
             ETX_CHECK(etx_alloc(&context->worker, n_threads,
                 sizeof(*context->worker), "contexts of threads"));
         batch->side_by_side = 1;
+        /* Other threads than the caller's do not poll. */
+        ETX_CHECK(etx_check_cancelled(context->stream));
         return etx_parallel_for(context->stream->pool, n, run_event, batch);
     }
     if (context->host != NULL)

@@ -156,6 +156,18 @@ static etx_status check_products(
     return ETX_OK;
 }
 
+/* An embedding beside a module map has no effect. */
+static etx_status check_module_map(
+    const struct etx_train_config *config, const struct etx_json *model_config)
+{
+    if (config->stage == ETX_TRAIN_EMBEDDING &&
+        etx_json_get(model_config, "module_map") != NULL)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: stage embedding, but the edges of the start "
+            "model come from its module map");
+    return ETX_OK;
+}
+
 static etx_status check_device(
     const struct etx_model_stage *stage, const struct etx_backend *backend)
 {
@@ -175,6 +187,7 @@ etx_status etx_train_config_check(const struct etx_train_config *config,
 
     ETX_CHECK(check_device(stage, backend));
     ETX_CHECK(check_products(config, backend));
+    ETX_CHECK(check_module_map(config, model_config));
     ETX_CHECK(check_first_pass(config, model_config));
     ETX_CHECK(check_augmentation(config, stage));
     ETX_CHECK(check_chunks(config, model_config));

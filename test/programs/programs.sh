@@ -155,8 +155,49 @@ exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out "$out/parameters.csv" --min-hits 1 --resolved "$out/resolved.csv"
 cmp -s "$out/tracks.csv" "$out/resolved.csv" || fail 'fit: resolved tracks'
 exits 2 "$programs/etx-fit-tracks" --event $event
+exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --max-shared 2
+exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --model default --field 2
+exits 0 "$programs/etx-fit-tracks" --event $event-hits.csv.gz \
+    --tracks "$out/tracks.csv" --out "$out/same.csv"
+cmp -s "$out/parameters.csv" "$out/same.csv" || fail 'fit: a file of the event'
 exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out /nonexistent/x.csv
+
+# Options of the fit reach it.
+for option in '--field 1' '--material 0' '--energy-loss 0' '--resolution 2' \
+    '--max-hit-chi2 4'; do
+    # shellcheck disable=SC2086
+    exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+        --out "$out/other.csv" $option
+    ! cmp -s "$out/parameters.csv" "$out/other.csv" || fail "fit: $option"
+done
+
+# A module map in place of the embedding: a wider window has more edges, a map
+# with triplets fewer. What is not learned has no options.
+learn="$programs/etx-learn-completion --data $event --out $out/map.safetensors"
+previous=0
+for options in '--margin 0' '--margin 40 --triplets 1' '--margin 40'; do
+    # shellcheck disable=SC2086
+    exits 0 $learn --module-map layers $options
+    exits 0 "$programs/etx-graph" --stage graph --event $event \
+        --model "$out/map.safetensors" --out "$out/map.csv"
+    edges=$(wc -l <"$out/map.csv")
+    [ "$edges" -gt "$previous" ] || fail "module map: $options, $edges edges"
+    previous=$edges
+done
+exits 2 $learn --module-map layers --max-join 1
+exits 2 $learn --triplets 1
+exits 2 $learn --module-map cells
+exits 1 "$programs/etx-learn-completion" --data $event --out /nonexistent/x
+for option in '--max-distance 0' '--max-random 0' '--min-layers 0'; do
+    # shellcheck disable=SC2086
+    exits 0 $learn $option
+    exits 0 "$programs/etx-find-tracks" --event $event \
+        --model "$out/map.safetensors" --out "$out/other.csv"
+    ! cmp -s "$out/tracks.csv" "$out/other.csv" || fail "completion: $option"
+done
 
 # One stage at a time gives the tracks of the whole.
 for stage in embed graph filter gnn label complete; do
@@ -374,6 +415,7 @@ for stage in event together; do
     grep -q "\"stage\": \"$stage\"" "$out/b.json" || fail "bench json: $stage"
 done
 exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --stage gnnn
+exits 2 "$programs/etx-bench" --read $event-hits.csv.gz --json "$out/read.json"
 zcat $event-hits.csv.gz | head -1 >"$out/empty-hits.csv"
 exits 1 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/empty"
 grep -q 'no hits' "$out/stderr" || fail 'bench of no hits'

@@ -300,6 +300,26 @@ ETX_TEST(test_module_map_copied)
     ck_assert_int_eq(replaced->module_map->n_triplets, 0);
 }
 
+/* A trained embedding would have no effect. */
+ETX_TEST(test_module_map_trains_no_embedding)
+{
+    static const char config[] =
+        "{'stage': 'embedding', 'seed': 1, 'model': {'arch': 'mlp', 'options': "
+        "{'hidden': [4], 'n_out': 2}, 'node_features': [{'name': 'r', 'scale': "
+        "1000.0}], 'graph': {'radius': 0.4}}, 'schedule': {'steps': 1, "
+        "'learning_rate': 0.01}}";
+    scoped_model *model = learned_model(1, &variants[1]);
+    scoped_context *context = etx_test_context();
+    etx_trainer *trainer = NULL;
+
+    ck_assert_fails(
+        etx_trainer_create(&trainer, context, etx_test_json(config), model),
+        ETX_ERR_FORMAT, "module map");
+    ck_assert_ok(
+        etx_trainer_create(&trainer, context, etx_test_json(config), NULL));
+    etx_trainer_free(trainer);
+}
+
 /* No hits, hits at one point, and hits on modules that the map lacks. */
 ETX_TEST(test_module_map_degenerate, .rows = 4)
 {

@@ -148,7 +148,7 @@ ETX_TEST(test_batch_fails_whole, .rows = 2)
                         batch.tracks, context, batch.model, -1, batch.event),
         ETX_ERR_ARGUMENT, "n_events");
     ck_assert_ok(etx_find_tracks_batch(NULL, context, batch.model, 0, NULL));
-    n_polls = 0;
+    n_polls = 3;
     ck_assert_status(etx_find_tracks_batch(
                          batch.tracks, context, batch.model, 3, batch.event),
         ETX_ERR_CANCELLED);
@@ -172,9 +172,22 @@ ETX_TEST(test_embedding_then_radius_is_the_graph)
         "capacity");
     ck_assert_ok(etx_embed(
         &n_dim, points, n_hits * n_dim, job.context, job.model, job.event));
+    scoped_graph *expected = NULL;
+    scoped_graph *graph = NULL;
+    etx_graph_options options;
+    ck_assert_ok(etx_graph_build(&expected, job.context, job.model, job.event));
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.radius = job.model->radius;
+    options.orientation = job.model->orientation;
+    ck_assert_ok(etx_graph_build_radius(
+        &graph, job.context, n_hits, n_dim, points, job.event, &options));
+    ck_assert_int_eq(etx_graph_n_edges(graph), etx_graph_n_edges(expected));
+    const size_t bytes = (size_t)etx_graph_n_edges(graph) * sizeof(int32_t);
+    ck_assert_mem_eq(etx_graph_src(graph), etx_graph_src(expected), bytes);
+    ck_assert_mem_eq(etx_graph_dst(graph), etx_graph_dst(expected), bytes);
 }
 
-/* A model without embedding, filter or network, and events that do not fit. */
+/* Events that do not fit a model. */
 ETX_TEST(test_stages_refuse)
 {
     static const float position[] = {30.0f, 0.0f, 1.0f, 70.0f, 0.0f, 2.0f};
