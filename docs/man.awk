@@ -90,8 +90,8 @@ END {
     print "Folder of the model and the detector that ship."
     print ".TP"
     print ".B ETX_PRECISION"
-    print "float32 or float16: the operands of products on a device."
-    print "bfloat16: the same on a CPU with AVX512_BF16."
+    print "float32, tf32 or float16: the operands of products on a device."
+    print "float32 or bfloat16: the same on a CPU; bfloat16 needs AVX512_BF16."
     print ".SH SEE ALSO"
     print "The pages of docs/ and https://arxiv.org/abs/2103.06995."
 }

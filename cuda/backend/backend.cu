@@ -47,11 +47,23 @@ static etx_status make_pool(struct etx_cuda *cuda)
     return ETX_OK;
 }
 
+static etx_status check_stream(const struct etx_cuda *cuda)
+{
+    int device = -1;
+
+    ETX_CUDA(cudaStreamGetDevice(cuda->stream, &device));
+    if (device != cuda->index)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: stream is of device %d and device_index is %d",
+            device, cuda->index);
+    return ETX_OK;
+}
+
 static etx_status make_stream(struct etx_cuda *cuda, void *stream)
 {
     cuda->stream = static_cast<cudaStream_t>(stream);
     if (stream != NULL)
-        return ETX_OK;
+        return check_stream(cuda);
     ETX_CUDA(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     cuda->owns_stream = 1;
     return ETX_OK;

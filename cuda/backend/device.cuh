@@ -100,7 +100,8 @@ void etx_cuda_release(struct etx_cuda *cuda);
 
 /* The device is current while this lives. Its context is pushed and popped:
  * cudaSetDevice() back to a device that the caller does not use would create a
- * context there, which takes memory and time. */
+ * context there, which takes memory and time. What another thread captures into
+ * a graph does not forbid this thread's calls meanwhile. */
 struct etx_cuda_current {
     explicit etx_cuda_current(const struct etx_cuda *cuda);
     ~etx_cuda_current();
@@ -111,7 +112,12 @@ struct etx_cuda_current {
   private:
     CUresult (*pop)(CUcontext *);
     int32_t is_pushed;
+    enum cudaStreamCaptureMode mode; /* the caller's */
 };
+
+/* As etx_check_cancelled within an operator: the caller's device is current in
+ * its callback. */
+etx_status etx_cuda_check_cancelled(const struct etx_stream *stream);
 
 /* Scratch of a function: the arena is reset when it returns. */
 struct etx_cuda_scratch {

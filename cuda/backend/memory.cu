@@ -76,16 +76,32 @@ void etx_cuda_release(struct etx_cuda *cuda)
 
 etx_cuda_current::etx_cuda_current(const struct etx_cuda *cuda)
     : status(check_driver(cuda->push(cuda->context), "cuCtxPushCurrent")),
-      pop(cuda->pop), is_pushed(status == ETX_OK)
+      pop(cuda->pop), is_pushed(status == ETX_OK),
+      mode(cudaStreamCaptureModeRelaxed)
 {
+    if (is_pushed)
+        (void)cudaThreadExchangeStreamCaptureMode(&mode);
 }
 
 etx_cuda_current::~etx_cuda_current()
 {
     CUcontext unused = NULL;
 
-    if (is_pushed)
-        (void)pop(&unused);
+    if (!is_pushed)
+        return;
+    (void)cudaThreadExchangeStreamCaptureMode(&mode);
+    (void)pop(&unused);
+}
+
+etx_status etx_cuda_check_cancelled(const struct etx_stream *stream)
+{
+    const struct etx_cuda *cuda = etx_cuda_of(stream);
+    CUcontext ours = NULL;
+
+    ETX_TRY(check_driver(cuda->pop(&ours), "cuCtxPopCurrent"));
+    const etx_status status = etx_check_cancelled(stream);
+    ETX_TRY(check_driver(cuda->push(ours), "cuCtxPushCurrent"));
+    return status;
 }
 
 static struct etx_cuda *owner(const struct etx_memory *memory)

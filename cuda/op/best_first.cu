@@ -517,7 +517,7 @@ etx_status etx_cuda_best_first(
             (size_t)args->n_nodes * sizeof *array,
             etx_cuda_of(stream)->stream));
     for (int k = 0; k < n_levels && arrays.n > 0; k++) {
-        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(etx_cuda_check_cancelled(stream));
         ETX_TRY(link_by_score(stream, work, &arrays, list, cuts[k]));
         ETX_TRY(find_weak(stream, &list, work, &arrays, list, cuts[k], k));
         ETX_TRY(link_by_kink(stream, work, &arrays, list));

@@ -351,7 +351,7 @@ etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
         ETX_TRY(etx_launch_grid(stream, n_blocks, ETX_CUDA_BLOCK, 0,
             levels_kernel, search, work_budget));
     while (is_left) {
-        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(etx_cuda_check_cancelled(stream));
         ETX_CUDA(cudaMemsetAsync(is_left_device, 0, sizeof *is_left_device,
             etx_cuda_of(stream)->stream));
         ETX_TRY(etx_launch_grid(stream, n_blocks, ETX_CUDA_BLOCK, 0,

@@ -539,7 +539,7 @@ static etx_status run_blocks(
     for (int64_t first = 0; first < args->n_rows; first += n_block) {
         const int64_t left = args->n_rows - first;
 
-        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(etx_cuda_check_cancelled(stream));
         ETX_TRY(run_block(
             stream, args, block, first, left < n_block ? left : n_block));
     }

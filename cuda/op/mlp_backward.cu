@@ -220,7 +220,7 @@ etx_status etx_cuda_mlp_backward(
         const int64_t left = forward->n_rows - first;
         const int64_t n_rows = left < block ? left : block;
 
-        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(etx_cuda_check_cancelled(stream));
         ETX_TRY(forward_block(stream, &saved, forward, first, n_rows));
         ETX_TRY(backward_block(stream, &saved, args, first, n_rows));
     }

@@ -496,7 +496,7 @@ static etx_status find_nearest(struct etx_stream *stream,
         const int64_t left = args->n_points - first;
         const int64_t n = left < block ? left : block;
 
-        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(etx_cuda_check_cancelled(stream));
         ETX_TRY(etx_launch_warps(stream,
             (n + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS,
             search->tree.n_quads == 2 ? nearest_kernel<2> : nearest_kernel<0>,

@@ -9,10 +9,10 @@ template <typename Arguments,
     etx_status (*run)(struct etx_stream *, const Arguments *)>
 static etx_status on_device(struct etx_stream *stream, const Arguments *args)
 {
+    ETX_TRY(etx_check_cancelled(stream));
     const struct etx_cuda_current current(etx_cuda_of(stream));
 
     ETX_TRY(current.status);
-    ETX_TRY(etx_check_cancelled(stream));
     return run(stream, args);
 }
 

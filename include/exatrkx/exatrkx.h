@@ -126,7 +126,7 @@ typedef struct etx_context etx_context;
 typedef struct etx_context_options {
     uint32_t struct_size;    /* set by etx_context_options_init */
     int32_t device;          /* ETX_DEVICE_; default CPU */
-    int32_t device_index;    /* which GPU; default 0 */
+    int32_t device_index;    /* which GPU; default 0; not read on the CPU */
     int32_t n_threads;       /* 1..256, default 1: the calling thread alone */
     int32_t cpu_level;       /* ETX_CPU_; default ETX_CPU_BEST */
     int32_t cancel_interval; /* milliseconds between polls of cancel at least;
@@ -138,7 +138,10 @@ typedef struct etx_context_options {
                               * more, for the host's. Not counted: the CPU's caches
                               * of folded weights, at most four times the
                               * parameters of the last 16 networks */
-    void *stream;            /* the caller's CUDA stream, or NULL */
+    void *stream;            /* NULL (default), or the caller's CUDA stream, of
+                              * device_index (else ETX_ERR_ARGUMENT), which
+                              * outlives the context and is not capturing;
+                              * ETX_ERR_UNSUPPORTED on the CPU */
     /* Polled on the calling thread, under the default floating-point
      * environment, between stages, between operators and, on the CPU, inside
      * long neighbour searches. Non-zero ends the call with
@@ -200,8 +203,10 @@ typedef struct etx_stage_timing {
 
 /* Timing of one stage (ETX_STAGE_) in this context since the last call that
  * begins with hits (etx_embed, etx_graph_build, etx_graph_build_module_map,
- * etx_find_long_tracks, etx_find_tracks, etx_find_tracks_batch): the sum over
- * its runs, zeros when it did not run. The caller sets out->struct_size. */
+ * etx_find_long_tracks, etx_find_tracks, etx_find_tracks_batch): seconds and
+ * gflop are sums over its runs, peak_bytes is the largest, n_edges that of the
+ * last run, in a batch the sum over its events; zeros when it did not run. The
+ * caller sets out->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_timing(
     etx_stage_timing *out, const etx_context *context, int32_t stage);
 
@@ -216,7 +221,8 @@ ETX_API const char *etx_stage_name(int32_t stage);
 typedef struct etx_model etx_model;
 
 /* Read a model file. ETX_ERR_IO when it cannot be read, ETX_ERR_FORMAT when its
- * content is not a valid model, ETX_ERR_LIMIT above 4 GiB. */
+ * content is not a valid model, ETX_ERR_LIMIT above 4 GiB
+ * or for a network of more than 2^26 parameters. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_load(
     etx_model **out, const char *path);
 /* The same from data [size], the bytes of a model file, which are copied. */
@@ -226,7 +232,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_load_memory(
  * is synchronised and renamed. ETX_ERR_IO. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_save(
     const etx_model *model, const char *path);
-/* The model's etx.config as JSON text; owned by the model. */
+/* The model's etx.config as JSON text; owned by the model. "" for NULL. */
 ETX_API const char *etx_model_describe(const etx_model *model);
 /* 1 when the model has stage, which is ETX_STAGE_EMBEDDING, ETX_STAGE_GRAPH (a
  * module map), ETX_STAGE_FILTER, ETX_STAGE_GNN, ETX_STAGE_COMPLETION or
@@ -437,10 +443,11 @@ typedef struct etx_label_options {
     int32_t method;       /* ETX_LABEL_; default components */
     float cut;        /* edges with a score above it are used; default 0.5 */
     int32_t min_hits; /* smaller tracks are dropped; at least 1, default 3 */
-    /* For ETX_LABEL_BEST_FIRST only. Chains of hits are joined in four passes:
-     * edges with a score above sure_cut by score; others where the link is
-     * smooth and one chain has support_hits hits; edges above strong_cut by
-     * score; others as in the second pass. A link is smooth when
+    /* For ETX_LABEL_BEST_FIRST only. Chains of hits are joined in passes:
+     * where sure_cut is above strong_cut, edges with a score above sure_cut by
+     * score, then others where the link is smooth and one chain has
+     * support_hits hits; edges above strong_cut by score; others that are
+     * smooth and supported. A link is smooth when
      * (dc / max_curvature_change)^2 + (dp / max_polar_change)^2 <= 1, with dc
      * the spread of the transverse curvatures at the link in 1/m and dp the
      * sine of the change of polar angle; a limit of 0 is no limit. */
@@ -504,7 +511,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
  * hits on its last three layers predicts the hits on the layers that follow.
  * Hits of no track are added, and tracks that continue each other are joined,
  * the most certain first; the windows are learned from true tracks
- * (etx_model_learn_completion). Then new tracks are sought among the hits that
+ * (etx_model_learn_completion). Then tracks get hits that they lack between
+ * theirs, and up to two more on each of their layers, of other modules. Then
+ * new tracks are sought among the hits that
  * are left: helices that lead anywhere, as of displaced particles,
  * from three hits on layers that follow each other. *out: tracks numbered by
  * smallest hit, owned by the caller; a hit of several tracks counts for the

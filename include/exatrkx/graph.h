@@ -56,8 +56,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_build_knn(etx_graph **out,
  * edges of etx_graph_build for a model that has one. A hit on a module or layer
  * that the map does not know has no edges. event has modules
  * (etx_event_set_modules; else ETX_ERR_ARGUMENT). ETX_ERR_LIMIT above max_edges
- * (0 .. 2^31 - 1), or as etx_graph_build_radius. Runs on the CPU; the same bits
- * for any number of threads. */
+ * (0 .. 2^31 - 1), or as etx_graph_build_radius. On the CPU the same bits for
+ * any number of threads; on a device values at the limit of a window may be
+ * rounded to the other side. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build_module_map(etx_graph **out,
     etx_context *context, const etx_model *model, const etx_event *event,
     int64_t max_edges);

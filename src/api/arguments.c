@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "data/event.h"
 #include "data/graph.h"
+#include "memory/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,6 +60,17 @@ etx_status etx_call_end(const fenv_t *host, etx_status status)
 {
     etx_float_environment_leave(host);
     return status;
+}
+
+etx_status etx_call_settle(const etx_context *context, etx_status status)
+{
+    char message[ETX_MESSAGE_SIZE];
+
+    if (status == ETX_OK || context == NULL || context->stream->memory == NULL)
+        return status;
+    memcpy(message, etx_last_error(), strlen(etx_last_error()) + 1);
+    (void)etx_memory_synchronize(context->stream->memory);
+    return etx_fail(status, "%s", message);
 }
 
 etx_status etx_check_count(

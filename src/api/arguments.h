@@ -37,6 +37,10 @@ etx_status etx_call_begin(fenv_t *host, const char *function, ...)
 /* Restore the caller's environment and return status. */
 etx_status etx_call_end(const fenv_t *host, etx_status status);
 
+/* The status of a call with this context. One that failed leaves nothing queued
+ * on a device that reads or writes arrays of the caller. */
+etx_status etx_call_settle(const etx_context *context, etx_status status);
+
 /* A list as above, without the environment. */
 etx_status etx_check_given(const char *function, ...) __attribute__((sentinel));
 
@@ -90,7 +94,7 @@ struct etx_range {
 };
 
 /* ETX_ERR_ARGUMENT unless every value is in low..high; range [n]. A high of
- * INT32_MAX or more is no bound. */
+ * INT32_MAX or more is not named to a value below low. */
 etx_status etx_check_ranges(
     const char *function, const struct etx_range *range, size_t n);
 

@@ -18,7 +18,7 @@ etx_status etx_completion_options_init(
     etx_completion_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &etx_completion_defaults,
-        sizeof etx_completion_defaults, FIRST_SIZE, "completion options");
+        sizeof etx_completion_defaults, FIRST_SIZE, "etx_completion_options");
 }
 
 etx_status etx_model_completion_options(
@@ -26,7 +26,8 @@ etx_status etx_model_completion_options(
 {
     ETX_FORWARD(
         etx_options_init(out, out->struct_size, &model->completion_options,
-            sizeof model->completion_options, FIRST_SIZE, "completion options"),
+            sizeof model->completion_options, FIRST_SIZE,
+            "etx_completion_options"),
         ETX_GIVEN(out), ETX_GIVEN(model));
 }
 

@@ -41,6 +41,10 @@ static etx_status check_device_options(const etx_context_options *options)
             "context options: keep_graphs %d needs a device, and device is %d "
             "(CPU)",
             (int)options->keep_graphs, (int)options->device);
+    if (options->stream != NULL && options->device == ETX_DEVICE_CPU)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "context options: a stream needs a device, and device is %d (CPU)",
+            (int)options->device);
     if ((options->precision == ETX_PRECISION_FLOAT16 ||
             options->precision == ETX_PRECISION_TF32) &&
         !backend->has_float16)

@@ -59,7 +59,7 @@ etx_status etx_event_create_device(etx_event **out, etx_context *context,
         (struct etx_lent_array){positions, context->options.device_index};
 done:
     etx_free(copy);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 static etx_status check_n_features(const char *function, int64_t n_features)
@@ -90,7 +90,7 @@ etx_status etx_event_set_features_device(etx_event *event, etx_context *context,
         (struct etx_lent_array){features, context->options.device_index};
 done:
     etx_free(copy);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_event_set_features(
@@ -209,6 +209,10 @@ static etx_status check_particles(
             return etx_fail(ETX_ERR_ARGUMENT,
                 "%s: particle %" PRId64 ": id %" PRId64 " is not positive",
                 function, i, particle->id);
+        if (particle->n_hits < 0)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: particle %" PRId64 ": n_hits %d is negative", function, i,
+                (int)particle->n_hits);
         if (etx_find_not_finite(particle->vertex, 3) >= 0 ||
             etx_find_not_finite(particle->momentum, 3) >= 0)
             return etx_fail(ETX_ERR_ARGUMENT,

@@ -18,7 +18,7 @@ etx_status etx_first_pass_options_init(
     etx_first_pass_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &etx_first_pass_defaults,
-        sizeof etx_first_pass_defaults, FIRST_SIZE, "first pass options");
+        sizeof etx_first_pass_defaults, FIRST_SIZE, "etx_first_pass_options");
 }
 
 etx_status etx_model_first_pass_options(
@@ -26,7 +26,8 @@ etx_status etx_model_first_pass_options(
 {
     ETX_FORWARD(
         etx_options_init(out, out->struct_size, &model->first_pass_options,
-            sizeof model->first_pass_options, FIRST_SIZE, "first pass options"),
+            sizeof model->first_pass_options, FIRST_SIZE,
+            "etx_first_pass_options"),
         ETX_GIVEN(out), ETX_GIVEN(model));
 }
 

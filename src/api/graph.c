@@ -122,7 +122,7 @@ etx_status etx_graph_from_edges_device(etx_graph **out, etx_context *context,
     *out = graph;
 done:
     etx_free(order);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 /* ------------------------------------------------------------ edge index -- */
@@ -213,7 +213,7 @@ etx_status etx_graph_from_index_device(etx_graph **out, etx_context *context,
         *out = graph;
     etx_arena_reset(context->stream->arena, mark);
 done:
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 /* The edges of graph, on the device, above the cut: args->selected, in scratch,
@@ -295,7 +295,7 @@ etx_status etx_graph_to_index_device(int64_t *n_edges, const etx_graph *graph,
     etx_arena_reset(context->stream->arena, mark);
 done:
     etx_graph_free(copy);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
@@ -313,7 +313,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     }
     etx_free(graph->score);
     graph->score = copy;
-    ETX_CHECK(etx_graph_mirror_scores(graph));
+    etx_graph_mirror_scores(graph);
 done:
     return etx_call_end(&host, status);
 }

@@ -93,7 +93,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
         etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
     ETX_CHECK(etx_stage_label(labels, context, graph, event, &known));
 done:
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
@@ -118,5 +118,5 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
 done:
     if (arena != NULL)
         etx_arena_reset(arena, mark);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }

@@ -58,7 +58,7 @@ etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &etx_label_defaults,
-        sizeof etx_label_defaults, ETX_LABEL_FIRST_SIZE, "label options");
+        sizeof etx_label_defaults, ETX_LABEL_FIRST_SIZE, "etx_label_options");
 }
 
 /* A caller of an older header would lose what the model sets beyond it. */
@@ -85,10 +85,10 @@ etx_status etx_model_label_options(
 
     ETX_CHECK(etx_call_begin(
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
-    ETX_CHECK(etx_report_check(out, ETX_LABEL_FIRST_SIZE, "label options"));
+    ETX_CHECK(etx_report_check(out, ETX_LABEL_FIRST_SIZE, "etx_label_options"));
     ETX_CHECK(check_fits(out->struct_size, &model->label));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
-        sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));
+        sizeof model->label, ETX_LABEL_FIRST_SIZE, "etx_label_options"));
 done:
     return etx_call_end(&host, status);
 }

@@ -16,7 +16,7 @@ etx_status etx_module_map_options_init(
     etx_module_map_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &etx_module_map_defaults,
-        sizeof etx_module_map_defaults, FIRST_SIZE, "module map options");
+        sizeof etx_module_map_defaults, FIRST_SIZE, "etx_module_map_options");
 }
 
 /* *out: the caller's options over the defaults. */

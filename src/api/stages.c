@@ -65,7 +65,7 @@ etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
             embed(points, event->n_hits * columns, context, model, event));
     *n_dim = columns;
 done:
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_graph_build(etx_graph **out, etx_context *context,
@@ -82,7 +82,7 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
     *out = graph;
 done:
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
@@ -104,13 +104,14 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
 done:
     etx_graph_free(kept);
     etx_graph_free(copy);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
-    ETX_FORWARD(etx_stage_score_host(graph, context, model, event),
+    ETX_FORWARD(etx_call_settle(context,
+                    etx_stage_score_host(graph, context, model, event)),
         ETX_GIVEN(graph), ETX_GIVEN(context), ETX_GIVEN(model),
         ETX_GIVEN(event));
 }
@@ -118,7 +119,8 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
 etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
-    ETX_FORWARD(etx_stage_find_tracks(out, context, model, &event, 1),
+    ETX_FORWARD(etx_call_settle(context,
+                    etx_stage_find_tracks(out, context, model, &event, 1)),
         ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event));
 }
 
@@ -138,7 +140,7 @@ etx_status etx_find_tracks_batch(etx_tracks **out, etx_context *context,
     ETX_CHECK(
         etx_stage_find_tracks_batch(out, context, model, events, n_events));
 done:
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 /* ------------------------------------------------ graphs without a model -- */
@@ -267,7 +269,7 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
 done:
     etx_graph_free(triplets);
     etx_graph_free(copy);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 /* triplets is the line graph of graph: as many nodes as graph has edges, and
@@ -303,7 +305,7 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
     ETX_CHECK(check_triplets(__func__, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
         triplets, graph, etx_host_of(context), model, event));
-    ETX_CHECK(etx_graph_mirror_scores(triplets));
+    etx_graph_mirror_scores(triplets);
 done:
     return etx_call_end(&host, status);
 }

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const char etx_batch_norm_needs_whole[] = "its batch norm is over all rows";
+
 /* torch.nn.functional.normalize's. */
 #define L2_EPS 1e-12f
 
@@ -130,7 +132,7 @@ etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
     }
     block->n_layers = n_hidden + 1;
     if (style->norm == ETX_NORM_BATCH || style->last_norm == ETX_NORM_BATCH)
-        network->needs_whole = "its batch norm is over all rows";
+        network->needs_whole = etx_batch_norm_needs_whole;
     for (int32_t k = 0; k <= n_hidden; k++) {
         const int32_t width = k < n_hidden ? hidden->width[k] : n_out;
 

@@ -60,6 +60,9 @@ struct etx_mlp_block {
     struct etx_mlp_layer_offsets layer[ETX_MAX_LAYERS];
 };
 
+/* etx_network.needs_whole of a network with a batch norm. */
+extern const char etx_batch_norm_needs_whole[];
+
 /* Layers n_in -> hidden widths (NULL: none) -> n_out; parameters are named
  * PREFIX.K.weight, .bias, .gain, .shift for layer K. */
 etx_status etx_mlp_block_declare(struct etx_mlp_block *block,

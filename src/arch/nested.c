@@ -73,6 +73,11 @@ etx_status etx_nested_configure(struct etx_network *network,
     nested->inner.arch = etx_arch_find("interaction_network");
     nested->inner.n_node_features = n_inner_columns;
     ETX_CHECK(nested->inner.arch->configure(&nested->inner, inner_options));
+    if (nested->inner.has_pt_head)
+        ETX_FAIL(ETX_ERR_FORMAT,
+            "%s: option 'pt_layers' of '%s': the inner network has no momentum "
+            "head",
+            network->arch->name, steps->inner);
     ETX_CHECK(declare_inner(nested, network));
 done:
     return status;

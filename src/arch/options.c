@@ -133,18 +133,18 @@ static etx_status read_int(int32_t *out, const char *owner,
 static etx_status read_float(float *out, const char *owner,
     const struct etx_option *option, const struct etx_json *value)
 {
-    double number = 0.0;
+    const double number = etx_json_number(value);
+    const float stored = (float)number;
 
     if (!etx_json_is_number(value))
         return fail_type(owner, option, value, "a number");
-    number = etx_json_number(value);
-    /* Written so that a NaN fails. */
-    if (!(number >= option->low && number <= option->high)) {
+    /* A file has 15 digits of a bound that is a float; a NaN fails. */
+    if (!(stored >= (float)option->low && stored <= (float)option->high)) {
         return etx_fail(ETX_ERR_FORMAT,
             "%s: option '%s' is %.9g, expected %.9g to %.9g", owner,
             option->key, number, option->low, option->high);
     }
-    *out = (float)number;
+    *out = stored;
     return ETX_OK;
 }
 

@@ -13,13 +13,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MESSAGE_SIZE 512
-
-static _Thread_local char last_error[MESSAGE_SIZE];
+static _Thread_local char last_error[ETX_MESSAGE_SIZE];
 
 /* A message under construction; what does not fit is dropped. */
 struct message {
-    char text[MESSAGE_SIZE];
+    char text[ETX_MESSAGE_SIZE];
     size_t length;
 };
 
@@ -35,7 +33,7 @@ struct conversion {
 
 static void append(struct message *message, const char *text, size_t length)
 {
-    const size_t capacity = MESSAGE_SIZE - 1 - message->length;
+    const size_t capacity = ETX_MESSAGE_SIZE - 1 - message->length;
     const size_t kept = length < capacity ? length : capacity;
 
     memcpy(message->text + message->length, text, kept);
@@ -56,7 +54,7 @@ static void append_string(struct message *message,
     const struct conversion *conversion, const char *text)
 {
     const size_t max = conversion->precision < 0
-                           ? MESSAGE_SIZE
+                           ? ETX_MESSAGE_SIZE
                            : (size_t)conversion->precision;
     size_t length = 0;
 
@@ -113,7 +111,7 @@ static const char *read_number(int *value, const char *format, va_list *list)
     }
     *value = 0;
     for (; *format >= '0' && *format <= '9'; format++)
-        if (*value < MESSAGE_SIZE)
+        if (*value < ETX_MESSAGE_SIZE)
             *value = *value * 10 + (*format - '0');
     return format;
 }

@@ -9,6 +9,8 @@
 
 #include <exatrkx/exatrkx.h>
 
+#define ETX_MESSAGE_SIZE 512
+
 /* Keep the formatted message as this thread's last error and return status.
  * Only %s %d %c %zu %x and PRId64-like integers and %.9g: numbers are written
  * with a dot whatever the host's locale. At most 511 bytes are kept. */

@@ -26,9 +26,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MESSAGE_SIZE 512
-#define MAX_THREADS  256
-#define AWAKE        30e-6 /* s */
+#define MAX_THREADS 256
+#define AWAKE       30e-6 /* s */
 
 /* One parallel loop. */
 struct job {
@@ -38,7 +37,7 @@ struct job {
     _Atomic int64_t failed; /* lowest failing block; number of blocks = none */
     pthread_mutex_t lock;   /* of what follows */
     etx_status status;
-    char message[MESSAGE_SIZE];
+    char message[ETX_MESSAGE_SIZE];
 };
 
 struct worker {

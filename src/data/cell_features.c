@@ -115,9 +115,9 @@ static etx_status describe_block(
                 event->layer_id[i], event->module_id[i]);
         if (module == NULL)
             return etx_fail(ETX_ERR_ARGUMENT,
-                "hit %" PRId64 ": the detector has no module with volume %d, "
-                "layer %d, module %d",
-                i, event->volume_id[i], event->layer_id[i],
+                "hit row %" PRId64 " (id %" PRId64 "): the detector has no "
+                "module with volume %d, layer %d, module %d",
+                i, event->hit_id[i], event->volume_id[i], event->layer_id[i],
                 event->module_id[i]);
         describe_cluster(work->features + i * ETX_N_CELL_FEATURES,
             &work->clusters[i], module);

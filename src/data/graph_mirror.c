@@ -112,22 +112,18 @@ done:
     return status;
 }
 
-etx_status etx_graph_mirror_scores(struct etx_graph *host)
+void etx_graph_mirror_scores(struct etx_graph *host)
 {
-    etx_status status = ETX_OK;
     float *score = NULL;
 
     if (host->mirror == NULL)
-        return ETX_OK;
-    if (host->score != NULL)
-        status = copy_scores(&score, host);
-    if (status != ETX_OK) {
+        return;
+    if (host->score != NULL && copy_scores(&score, host) != ETX_OK) {
         etx_graph_drop_mirror(host);
-        return status;
+        return;
     }
     etx_memory_free(host->mirror->memory, host->mirror->score);
     host->mirror->score = score;
-    return ETX_OK;
 }
 
 void etx_graph_mirrors_free(struct etx_context *context)

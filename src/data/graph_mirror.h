@@ -31,8 +31,8 @@ struct etx_graph *etx_graph_mirror_of(
 etx_status etx_graph_check_on_host(const struct etx_graph *graph);
 
 /* Copy the scores of host, or their absence, to its mirror, if it has one. A
- * failure drops the mirror. */
-etx_status etx_graph_mirror_scores(struct etx_graph *host);
+ * mirror that cannot have them is dropped: it is a copy of the host's. */
+void etx_graph_mirror_scores(struct etx_graph *host);
 
 /* Free all mirrors in the memory of context, which is about to be closed. */
 void etx_graph_mirrors_free(struct etx_context *context);

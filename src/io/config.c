@@ -414,10 +414,9 @@ static etx_status read_first_pass(
 static etx_status read_module_map(
     struct etx_model *model, const struct etx_json *object)
 {
-    static const char *const keys[] = {NULL};
-
     model->has_module_map = object != NULL;
-    return object == NULL ? ETX_OK : check_keys("module_map", object, keys);
+    return object == NULL ? ETX_OK
+                          : etx_options_read("module_map", object, NULL, 0);
 }
 
 /* -------------------------------------------------------------- config -- */

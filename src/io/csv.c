@@ -352,8 +352,9 @@ etx_status etx_csv_fail(
         (void)etx_format_int64(value, csv->int32_values[column][row]);
     else
         (void)etx_format_float(value, csv->float_values[column][row]);
-    return etx_fail(ETX_ERR_FORMAT, "%s:%" PRId64 ":%d: %s %s %s", csv->path,
-        row + 2, csv->cell[column] + 1, csv->wanted[column].name, value, fault);
+    return etx_fail(ETX_ERR_FORMAT, "%.300s:%" PRId64 ":%d: %s %s %s",
+        csv->path, row + 2, csv->cell[column] + 1, csv->wanted[column].name,
+        value, fault);
 }
 
 /* ------------------------------------------------ tables without names -- */

@@ -166,14 +166,18 @@ static int32_t is_parameter(const struct named_network *named,
     return 0;
 }
 
-static etx_status check_others(
+static etx_status check_others(const struct etx_model *model,
     const struct named_network *named, const struct etx_tensor_file *file)
 {
+    const int32_t has_table[N_TABLES] = {
+        model->has_completion, model->has_first_pass, model->has_module_map};
+
     for (int64_t t = 0; t < file->n_tensors; t++) {
         int32_t known = 0;
 
         for (size_t k = 0; k < N_TABLES; k++)
-            known |= etx_table_has_tensor(table_kinds[k], file->tensor[t].name);
+            known |= has_table[k] &&
+                     etx_table_has_tensor(table_kinds[k], file->tensor[t].name);
         for (int32_t n = 0; n < N_NETWORKS; n++)
             known |= is_parameter(&named[n], file->tensor[t].name, file);
         if (!known)
@@ -228,7 +232,7 @@ static etx_status load_parameters(
     }
     ETX_CHECK(load_tables(&n_read, model, file));
     if (file->n_tensors != n_read)
-        ETX_CHECK(check_others(named, file));
+        ETX_CHECK(check_others(model, named, file));
 done:
     return status;
 }

@@ -217,6 +217,9 @@ etx_status etx_trainer_insert_event(struct etx_trainer *trainer,
     struct etx_train_event *made = NULL;
     etx_status status;
 
+    if (validation != 0 && validation != 1)
+        ETX_FAIL(ETX_ERR_ARGUMENT, "an event's validation is %d, not 0 or 1",
+            (int)validation);
     ETX_CHECK(make_event(&made, trainer, event, n_hits, validation));
     assert(made != NULL);
     made->holder = rank;

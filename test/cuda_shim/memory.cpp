@@ -48,7 +48,7 @@ struct shim_event {
     int device;
     bool spins; /* a wait for it keeps a processor busy */
     bool is_timed;
-    std::shared_ptr<double> time; /* seconds, when it was reached last */
+    std::shared_ptr<double> time;        /* seconds, when it was reached last */
     std::shared_ptr<struct queue> queue; /* where it was recorded last */
     uint64_t end;                        /* entries before it */
 };
@@ -405,6 +405,15 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     return make(stream);
 }
 
+static int64_t n_queued; /* in all streams */
+
+int64_t shim_queued(void)
+{
+    const shim_turn turn;
+
+    return n_queued;
+}
+
 /* Run what is queued before entry `end`. Each entry may wait itself. */
 static void finish(struct queue *queue, uint64_t end)
 {
@@ -414,6 +423,7 @@ static void finish(struct queue *queue, uint64_t end)
         const std::function<void()> work = std::move(queue->work.front());
 
         queue->work.pop_front();
+        n_queued--;
         queue->n_done++;
         work();
     }
@@ -424,6 +434,7 @@ void shim_queue(cudaStream_t stream, std::function<void()> work)
     const shim_turn turn;
 
     stream->queue->work.push_back(std::move(work));
+    n_queued++;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -463,6 +474,26 @@ static void trim_pools(void)
             held -= *largest;
             pool->free.erase(largest);
         }
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device)
+{
+    *device = stream->device;
+    return cudaSuccess;
+}
+
+static thread_local enum cudaStreamCaptureMode capture_mode;
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(
+    enum cudaStreamCaptureMode *mode)
+{
+    std::swap(capture_mode, *mode);
+    return cudaSuccess;
+}
+
+int32_t shim_capture_mode(void)
+{
+    return capture_mode;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)

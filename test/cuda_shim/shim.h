@@ -41,6 +41,9 @@ struct shim_counts {
 };
 struct shim_counts shim_count(void);
 
+/* Work that is queued and has not run. */
+int64_t shim_queued(void);
+
 /* Bytes that pools hold, in use or kept. */
 size_t shim_pool_bytes(void);
 
@@ -64,8 +67,9 @@ void *shim_lender(int32_t device);
 /* Wait for all that it writes. */
 void shim_finish_lending(void);
 
-/* The device that is current in this thread. */
+/* The device that is current in this thread, and its mode of captures. */
 int32_t shim_device(void);
+int32_t shim_capture_mode(void);
 void shim_set_device(int32_t device);
 /* Whether the process has a context of CUDA on the device. */
 int32_t shim_is_active(int32_t device);

@@ -197,6 +197,71 @@ ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
     ck_assert_int_eq(shim_live(), 0);
 }
 
+/* Cancels at a poll, in the caller's device, which it leaves for another. */
+struct polls {
+    int64_t n, last;
+};
+
+static int32_t poll(void *user)
+{
+    struct polls *polls = user;
+
+    ck_assert_int_eq(shim_device(), 2);
+    shim_set_device(3);
+    shim_set_device(2);
+    return polls->n++ >= polls->last;
+}
+
+/* A search that is cancelled leaves nothing queued: the caller frees what it
+ * lent. */
+ETX_TEST(test_cuda_shim_inputs_cancel)
+{
+    static const int64_t step = 7;
+    struct polls polls = {0};
+    etx_context *context = shim_context(0, 0);
+    struct hits hits = {NULL};
+    etx_tracks *tracks = NULL;
+
+    open_hits(&hits, context);
+    shim_set_device(2);
+    context->stream->cancel = poll;
+    context->stream->cancel_user = &polls;
+    for (; tracks == NULL; polls = (struct polls){0, polls.last + step}) {
+        const etx_status status =
+            etx_find_tracks(&tracks, context, hits.model, hits.device);
+
+        ck_assert(status == ETX_OK || status == ETX_ERR_CANCELLED);
+        ck_assert_int_eq(shim_queued(), 0);
+        ck_assert_int_eq(shim_device(), 2);
+        ck_assert_int_eq(shim_capture_mode(), 0);
+    }
+    ck_assert_int_gt(polls.last, 3 * step);
+    shim_set_device(0);
+    etx_tracks_free(tracks);
+    close_hits(&hits);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
+/* A stream of the caller belongs to the device of the context. */
+ETX_TEST(test_cuda_shim_inputs_stream)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.stream = shim_lender(1);
+    ck_assert_fails(etx_context_create(&context, &options), ETX_ERR_UNSUPPORTED,
+        "a stream needs a device");
+    options.device = ETX_DEVICE_CUDA;
+    ck_assert_refused(etx_context_create(&context, &options),
+        "stream is of device 1 and device_index is 0");
+    options.device_index = 1;
+    ck_assert_ok(etx_context_create(&context, &options));
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
 /* The same points from features of the caller here and there; features of the
  * host replace them. */
 ETX_TEST(test_cuda_shim_inputs_features)
@@ -331,6 +396,7 @@ ETX_TEST(test_cuda_shim_inputs_fail)
         ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
                   status == ETX_ERR_MEMORY);
         ck_assert((graph != NULL) == (status == ETX_OK));
+        ck_assert_int_eq(shim_queued(), 0);
         etx_graph_free(status == ETX_OK ? graph : NULL);
     }
     ck_assert_int_eq(shim_live(), live);

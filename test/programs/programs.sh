@@ -142,6 +142,17 @@ done
 exits 2 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
     --matching no-such
 
+# In a folder of tracks .csv goes before .csv.gz, here of before.
+mkdir "$out/pair"
+cp "$out/tracks.csv" "$out/pair/event000000001-tracks.csv"
+echo 'of before' >"$out/pair/event000000001-tracks.csv.gz"
+exits 0 "$programs/etx-evaluate" --event $event --tracks "$out/pair"
+
+# A folder of shipped files that is none.
+exits 1 env ETX_DATA="$out/none" "$programs/etx-find-tracks" --event $event \
+    --out "$out/x.csv"
+grep -q 'ETX_DATA=.*/none: no such folder' "$out/stderr" || fail 'ETX_DATA'
+
 # Parameters: a line for every track, nearly all fitted, pT as in the truth.
 exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out "$out/parameters.csv"

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import json
 import unittest
 import warnings
 from pathlib import Path
@@ -15,7 +16,7 @@ from support import EVENT, MODEL, ModelToolCase
 
 import numpy as np
 import exatrkx
-from exatrkx import adjust, safetensors_file
+from exatrkx import adjust, convert, safetensors_file, shrink, widen
 
 
 class Adjust(ModelToolCase):
@@ -70,6 +71,39 @@ class Adjust(ModelToolCase):
                 self.assertIn(message, text)
                 self.assertFalse(Path(self.out).exists())
                 self.assertFalse(Path(f"{self.out}.part").exists())
+
+    def test_broken_config(self) -> None:
+        """A line, from every tool that reads a model file."""
+        tensors, metadata = safetensors_file.read(str(MODEL))
+        for text, said in (("{", "not valid JSON"), ("[]", "no object but list"), ('{"gnn": 3}', "gnn is no object")):
+            path = self.folder / "broken.safetensors"
+            safetensors_file.write(str(path), tensors, {"etx.config": text})
+            for tool, options in ((adjust, ["--without-cells"]), (shrink, []), (widen, [])):
+                self.tool = tool
+                with self.subTest(text, tool=tool.__name__):
+                    code, printed = self.run_main(*options, model=path)
+                    self.assertEqual(code, 1)
+                    self.assertIn(said, printed)
+            with self.assertRaisesRegex(ValueError, f"{path}: .*{said}"):
+                convert.read_model(str(path))
+        self.tool = shrink
+        config = json.loads(metadata["etx.config"]) | {"training": "mine"}
+        safetensors_file.write(str(path), tensors, {"etx.config": json.dumps(config)})
+        self.assertEqual(self.run_main("--prune", "0.5", model=path)[0], 0)
+        done = exatrkx.Model.load(self.out).config["training"]
+        self.assertEqual(done, {"shrink": {"prune": 0.5, "quantise": "none"}})
+
+    def test_without_edge_features(self) -> None:
+        tensors, metadata = safetensors_file.read(str(MODEL))
+        config = json.loads(metadata["etx.config"])
+        n = len(config["filter"]["node_features"])
+        del config["filter"]["edge_features"]
+        weight = tensors["filter.layers.0.weight"][:, : 2 * n]
+        tensors["filter.layers.0.weight"] = np.ascontiguousarray(weight)
+        path = self.folder / "m.safetensors"
+        safetensors_file.write(str(path), tensors, {"etx.config": json.dumps(config)})
+        code, text = self.run_main("--without-cells", model=path)
+        self.assertEqual(code, 0, text)
 
 
 if __name__ == "__main__":

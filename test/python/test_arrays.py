@@ -49,6 +49,8 @@ class TestArrays(LibraryCase):
         self.check(tensor.double().t().contiguous().t())
         with self.assertRaisesRegex(TypeError, "positions"):
             exatrkx.Event.from_arrays(tensor.to("meta"))
+        with self.assertRaisesRegex(TypeError, "positions: .*requires grad"):
+            exatrkx.Event.from_arrays(tensor.requires_grad_())
         shared = torch.from_dlpack(self.event.positions)
         self.assertEqual(shared.data_ptr(), self.event.positions.ctypes.data)
 
@@ -119,6 +121,22 @@ class TestArrays(LibraryCase):
                 make(**arguments)
         with self.assertRaises(ValueError):
             exatrkx.Event.from_trackml()
+
+    def test_refused_by_name(self) -> None:
+        """The text names the argument."""
+        points, truth = np.zeros((2, 3), "f4"), {"particle_ids": [0, 0]}
+        cells = {"cells": ([0], [0], [0], [1.0]), "detector": self.detector}
+        for error, text, arguments in [
+            (ValueError, "modules: 2 arrays, expected volume, layer", {"modules": [[1, 1]] * 2}),
+            (ValueError, "cells: 3 arrays", cells | {"cells": ([0], [0], [0])}),
+            (ValueError, "cells and cell_features", cells | {"cell_features": np.zeros((2, 9))}),
+            (ValueError, "shared_hits: 1 arrays", {"shared_hits": [[1]]}),
+            (ValueError, "particles: no column vx", truth | {"particles": {"particle_id": []}}),
+            (TypeError, "particles: no column", truth | {"particles": [1, 2]}),
+            (ValueError, "hit_ids: setting an array", {"hit_ids": [[1], [1, 2]]}),
+        ]:
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                exatrkx.Event.from_arrays(points, **arguments)
 
     def test_single_files(self) -> None:
         """With hits, files that need others are refused without them."""

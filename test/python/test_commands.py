@@ -64,7 +64,11 @@ class TestCommands(LibraryCase):
         found, wanted = json.loads(ours[1]), json.loads(theirs.stdout)
         for key, value in found.items():
             with self.subTest(key):
-                self.assertAlmostEqual(value, wanted[key], 6)
+                if isinstance(value, float):
+                    self.assertAlmostEqual(value, wanted[key], 6)
+                else:
+                    self.assertEqual(value, wanted[key])
+        self.assertEqual(found.keys(), wanted.keys())
         again = run("evaluate", *options)[1]
         text = str(exatrkx.evaluate(self.event, self.tracks, min_pt=0.5))
         self.assertIn("technical efficiency", again)
@@ -84,6 +88,8 @@ class TestCommands(LibraryCase):
         for wrong in (["--at-once", "0"], ["--at-once", "2", "--timing"]):
             status, _, log = run("find-tracks", *pair, *wrong, "--out", out)
             self.assertEqual((status, "--at-once" in log), (2, True), log)
+        self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
+        (out / "event000000001-tracks.csv.gz").write_text("of before")
         self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
         one = out / "event000000001-tracks.csv"
         self.assertEqual(run("evaluate", *pair, "--tracks", one)[0], 1)
@@ -133,6 +139,9 @@ class TestCommands(LibraryCase):
             given = ["--event", EVENT, "--tracks", tracks, "--out", out]
             self.assertEqual(run("display", *given)[0], 0)
             self.assertGreater(out.stat().st_size, 10000)
+        status, _, log = run("display", *given, "--model", "none")
+        self.assertEqual((status, "not with --tracks" in log), (2, True), log)
+        self.assertNotIn("folder", run("display", "--help")[1])
         wrong = ["display", "--event", EVENT, "--out", "a.bmp"]
         self.assertEqual(run(*wrong)[0], 2)
 
@@ -149,6 +158,7 @@ class TestCommands(LibraryCase):
                 status, _, log = run(*arguments)
                 self.assertEqual((status, log.count("\n")), (1, 1), log)
                 self.assertNotIn(".part", log)
+                self.assertNotIn("None", log)
         out = ["--out", self.folder / "x.png"]
         with mock.patch.dict("sys.modules", matplotlib=None):
             status, _, log = run("display", "--event", EVENT, *out)

@@ -136,6 +136,43 @@ class TestTorch(ConvertCase):
             self.assertEqual(status, extra, found)
             self.assertIn(text, found)
 
+    @needs("onnx")
+    def test_onnx_activations(self) -> None:
+        """Of an unknown activation, or another setting of one, no model."""
+        from onnx import TensorProto, helper, numpy_helper, save
+
+        tensors = [
+            numpy_helper.from_array(np.ones(shape, "f4"), f"network.{name}")
+            for name, shape in (
+                ("0.weight", (8, 3)), ("0.bias", 8), ("2.weight", (4, 8)), ("2.bias", 4)
+            )
+        ]  # fmt: skip
+        ends = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", width])
+            for name, width in (("x", 3), ("y", 4))
+        ]
+        for kind, setting, said in (
+            ("Elu", {"alpha": 0.25}, r"activation ELU\(alpha=0.25\)"),
+            ("Gelu", {"approximate": "tanh"}, r"activation GELU\(approximate=tanh\)"),
+            ("LeakyRelu", {}, "activation LeakyRelu"),
+            ("Exp", {}, "no activation that is known"),
+        ):
+            gemm = [
+                helper.make_node(
+                    "Gemm", [at, f"network.{k}.weight", f"network.{k}.bias"], [out],
+                    transB=1,
+                )
+                for at, k, out in (("x", 0, "a"), ("b", 2, "y"))
+            ]  # fmt: skip
+            between = helper.make_node(kind, ["a"], ["b"], **setting)
+            nodes = [gemm[0], between, gemm[1]]
+            graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], tensors)
+            save(helper.make_model(graph), self.path("w.onnx"))
+            with self.subTest(kind):
+                status, text = self.convert("mlp", "w.onnx", "--no-check")
+                self.assertEqual(status, 1, text)
+                self.assertRegex(text, said)
+
     def test_hostile_pickle(self) -> None:
         """A class that would run a command while it is read does not."""
         import torch

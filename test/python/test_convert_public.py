@@ -143,6 +143,31 @@ class TestFiles(ConvertCase):
         self.assertIn("largest difference of a score", text)
         self.assertFalse(os.path.exists(self.path("n")))
 
+    def test_settings_of_activations(self) -> None:
+        """Of another activation, or of one with another setting, no model."""
+        import torch
+        from torch import nn
+
+        for activation, said in (
+            (nn.ELU(alpha=0.25), r"ELU\(alpha=0.25\)"),
+            (nn.GELU(approximate="tanh"), r"GELU\(approximate=tanh\)"),
+            (nn.LeakyReLU(), "LeakyReLU|aten::leaky_relu"),
+            (nn.Softplus(), "Softplus|aten::softplus"),
+        ):
+            made = nn.Sequential(nn.Linear(3, 8), activation, nn.Linear(8, 4)).eval()
+            script = torch.jit.script(made)
+            traced = torch.jit.trace(made, inputs("mlp"))
+            for name, file in (
+                ("scripted", script),
+                ("traced", traced),
+                ("frozen", torch.jit.freeze(script)),
+            ):
+                with self.subTest(said, name=name):
+                    torch.jit.save(file, self.path("w.pt"))
+                    status, text = self.convert("mlp", "w.pt", "--no-check")
+                    self.assertEqual(status, 1, text)
+                    self.assertRegex(text, f"activation ({said}): expected one of")
+
     @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
     def test_event(self) -> None:
         """--check EVENT compares features and scores on an event."""
@@ -194,6 +219,7 @@ class TestFiles(ConvertCase):
         import exatrkx
 
         names = "dr dphi dz deta phislope rphislope own_6".split()
+        names += "length theta asinh_z0 asinh_dzdr asinh_dphidr".split()
         features = [{"name": name, "scale": 0.5} for name in names]
         event = exatrkx.Event.from_arrays([[40, 3, 5], [60, 9, -7], [-40, 1, 2]])
         edges = np.array([[0, 0, 2], [1, 2, 1]])
@@ -206,6 +232,27 @@ class TestFiles(ConvertCase):
         self.assertLess(np.abs(found[:, 1] - 2.0 * dphi).max(), 1e-6)
         self.assertTrue(np.allclose(found[:, 4], 2.0 * np.clip(slope, -100, 100)))
         self.assertEqual(found[:, 6].tolist(), (2.0 * own[:, 6]).tolist())
+        (start, end), z = edges, hits.column("z")
+        step = event.positions[end] - event.positions[start]
+        dr, dz = (r[end] - r[start]), step[:, 2].astype("f8")
+        expected = [np.linalg.norm(step, axis=1), np.arctan2(dz, dr)]
+        expected += [np.arcsinh(z[start] - r[start] * dz / dr), np.arcsinh(dz / dr)]
+        expected += [np.arcsinh(1000.0 * dphi / dr)]
+        self.assertLess(np.abs(found[:, 7:] / 2.0 - np.stack(expected, 1)).max(), 1e-5)
+        for name, column in (("log_cell_count", np.log(3.0)), ("lx", 7.0)):
+            nine = np.full((3, 9), 7.0)
+            nine[:, 0] = 2.0
+            event = exatrkx.Event.from_arrays(event.positions, cell_features=nine)
+            value = _event_features.Hits(event).column(name)
+            self.assertLess(np.abs(value - column).max(), 1e-6)
+        for refused in (
+            lambda: hits.column("cluster_r_1"),
+            lambda: _event_features.edge_matrix(
+                hits, edges, [{"name": "helix_eta", "scale": 1.0}], own
+            ),
+        ):
+            with self.assertRaisesRegex(_facts.ConvertError, "without EVENT"):
+                refused()
 
     @needs("onnx")
     @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")

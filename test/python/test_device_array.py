@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import threading
 import unittest
+import unittest.mock
 import weakref
 
 import support
@@ -49,6 +50,17 @@ class HostGraph(support.LibraryCase):
     def test_context_of_the_cpu(self) -> None:
         with self.assertRaisesRegex(exatrkx.UnsupportedError, "keep_graphs"):
             exatrkx.Context(1, keep_graphs=True)
+        with self.assertRaisesRegex(exatrkx.UnsupportedError, "keep_graphs 2"):
+            exatrkx.Context(1, keep_graphs=2)
+
+    def test_on_a_device_alone(self) -> None:
+        """Arrays that are not on the host are no zeros."""
+        graph = exatrkx.Graph.from_edges(3, [0, 1], [1, 2])
+        with unittest.mock.patch.object(graph, "_get", return_value=0):
+            with unittest.mock.patch.object(type(graph), "n_edges", 2):
+                for name in ("src", "dst", "scores"):
+                    with self.assertRaisesRegex(exatrkx.ArgumentError, "device alone"):
+                        getattr(graph, name)
 
     def test_freed_when_the_context_is_idle(self) -> None:
         """Not by a thread that finds another in a call."""

@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -71,6 +72,16 @@ class TestPage(LibraryCase):
         self.assertEqual(sorted(map(int, rows)), sorted(wanted.tolist()))
         self.assertIn(f"{len(self.event)} hits", text)
         self.assertIn("<h1>&lt;One&gt; &amp; 2</h1>", text)
+
+    def test_picked_track_that_shares_hits(self) -> None:
+        hits = self.tracks[3]
+        both = exatrkx.Tracks.from_lists(
+            len(self.event), np.arange(3) * len(hits), np.tile(hits, 2)
+        )
+        exatrkx.display(self.event, both, self.page)
+        text, log = open_page(f"file://{self.page}#track=1", self.folder, "--dump-dom")
+        self.assertEqual(complaints(log), [])
+        self.assertEqual(len(re.findall(r"<tr><td>\d+</td>", text)), len(hits))
 
     def drive(self, script: str) -> list[str]:
         """What the script says with say() of the page that it works."""
@@ -214,6 +225,19 @@ class TestFiles(LibraryCase):
         other = exatrkx.Tracks.from_labels([0, 0])
         with self.assertRaisesRegex(ValueError, "tracks of 2 hits"):
             exatrkx.display(bare, other, self.folder / "b.html")
+
+    def test_shared_hits(self) -> None:
+        """Tracks that share hits keep all of theirs."""
+        from exatrkx._display import contents
+
+        hits, offsets = [0, 1, 2, 1, 2, 3], [0, 3, 6]
+        tracks = exatrkx.Tracks.from_lists(len(self.event), offsets, hits)
+        found = contents(self.event, tracks)["track"]
+        for name, wanted in (("hits", hits), ("offsets", offsets)):
+            values = np.frombuffer(base64.b64decode(found[name]), "<i4")
+            self.assertEqual(values.tolist(), wanted)
+        with self.assertRaisesRegex(TypeError, "tracks: list, expected exatrkx.Tracks"):
+            exatrkx.display(self.event, [1])
 
     def test_wide_ids(self) -> None:
         """Ids of hits have up to 63 bits and keep them."""

@@ -100,6 +100,14 @@ class Fit(unittest.TestCase):
             self.fit(material=-1.0)
         with self.assertRaisesRegex(exatrkx.ArgumentError, "field"):
             exatrkx.fit_tracks(self.tracks, self.event, self.detector)
+        for text, options in (
+            ("field 2.0 T and field_map", {"field": 2.0, "field_map": np.zeros((2, 2, 2))}),
+            ("max_r 3.0 and max_z 0.0 mm: need a field_map", {"max_r": 3.0}),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                self.fit(**options)
+        with self.assertRaisesRegex(TypeError, "material: 'x': must be real"):
+            self.fit(material="x")
 
 
 if __name__ == "__main__":

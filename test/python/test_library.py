@@ -34,6 +34,9 @@ class TestPipeline(LibraryCase):
             self.assertTrue(np.array_equal(tracks.labels, self.tracks.labels))
         with self.assertRaises(TypeError):
             exatrkx.find_tracks_batch(self.model, [self.model])
+        bare = exatrkx.Event.from_arrays(self.event.positions)
+        with self.assertWarnsRegex(UserWarning, "no modules"):
+            exatrkx.find_tracks_batch(self.model, (one for one in [bare]), self.context)
 
     @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
     def test_same_as_program(self) -> None:
@@ -176,6 +179,9 @@ class TestPipeline(LibraryCase):
             self.assertNotEqual(detector.parents[1], self.folder)
             with self.assertRaisesRegex(FileNotFoundError, str(self.folder)):
                 _model.shipped("models", "none.safetensors")
+        with mock.patch.dict(os.environ, {"ETX_DATA": str(path)}):
+            with self.assertRaisesRegex(exatrkx.FileError, f"ETX_DATA={path}: no such"):
+                exatrkx.Model.load("default")
 
     def test_shipped_with_a_short_path(self) -> None:
         """A package with few folders above it has fewer folders to search."""
@@ -216,6 +222,14 @@ class TestPipeline(LibraryCase):
                 exatrkx.evaluate_binned(self.event, self.tracks, "pt", edges)
         with self.assertRaisesRegex(TypeError, "min_pT"):
             exatrkx.evaluate(self.event, self.tracks, min_pT=1)
+        with self.assertRaisesRegex(TypeError, "min_pt: '1': must be real"):
+            exatrkx.evaluate(self.event, self.tracks, min_pt="1")
+        with self.assertRaisesRegex(ValueError, "tracks: 1, fewer than events"):
+            exatrkx.evaluate([self.event] * 2, [self.tracks])
+        bare = exatrkx.Event.from_arrays(self.event.positions)
+        bare.name = "event7"
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "event7: the event has no truth"):
+            exatrkx.evaluate(bare, self.tracks)
 
 
 class TestContext(LibraryCase):
@@ -304,6 +318,12 @@ class TestContext(LibraryCase):
         for wrong in ({"threads": 0}, {"threads": 300}, {"device": "tpu"}):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 exatrkx.Context(**wrong)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "device: None, expected"):
+            exatrkx.Context(device=None)
+        with self.assertRaisesRegex(TypeError, "n_threads: '2': "):
+            exatrkx.Context("2")
+        with self.assertRaisesRegex(TypeError, "context: str, expected exatrkx.Context"):
+            exatrkx.find_tracks(self.model, self.event, "cpu")
         found = exatrkx.find_tracks(
             self.model, self.event, exatrkx.Context(1, cpu_level="ref")
         )
@@ -375,6 +395,24 @@ class TestErrors(LibraryCase):
             exatrkx.Model.from_bytes("text")
         with self.assertRaises(TypeError):
             self.tracks["0"]
+
+    def test_options_of_another_class(self) -> None:
+        """Their structs would be read as the one that the function takes."""
+        graph = exatrkx.Graph.from_edges(4, [0], [1], [0.9])
+        of_event = (self.model, self.event, self.context)
+        given = exatrkx.ModuleMapOptions()
+        for wanted, call in (
+            ("FirstPass", lambda: exatrkx.find_long_tracks(*of_event, given)),
+            ("Completion", lambda: exatrkx.complete_tracks(self.tracks, *of_event, given)),
+            ("Completion", lambda: exatrkx.learn_completion(*of_event[:2], given)),
+            ("FirstPass", lambda: exatrkx.learn_first_pass(*of_event[:2], given)),
+            ("ModuleMap", lambda: exatrkx.learn_module_map(*of_event[:2], exatrkx.FirstPassOptions())),
+            ("Label", lambda: exatrkx.label(graph, given)),
+            ("Fit", lambda: exatrkx.fit_tracks(self.tracks, self.event, self.detector, options=given)),
+        ):
+            text = f"options: .*Options, expected exatrkx.{wanted}Options"
+            with self.subTest(wanted), self.assertRaisesRegex(TypeError, text):
+                call()
 
     def check_whole_numbers(self) -> None:
         """Neither options nor arguments wrap around; numpy's are whole, too."""

@@ -325,7 +325,7 @@ class Figures(InFolder):
         self.assertIn("track_id is not 1 to 4 in order", error)
         both = (fits, "--parameters", fits)
         error = run_plots("resolution", *options, *both, "--out", out)[1]
-        self.assertIn("1 events and parameters of 2", error)
+        self.assertIn("events and tracks: 1, fewer than parameters", error)
         self.assertEqual(run_plots("resolution", *options, fits, "--out", out)[0], 0)
         self.assertTrue(os.path.getsize(out) > 0)
 
@@ -356,6 +356,26 @@ class Figures(InFolder):
         graph = exatrkx.Graph.from_edges(5, [0], [1], [0.5])
         with self.assertRaisesRegex(ValueError, "graph of 5 hits, event of 7"):
             plots.edges(self.event, graph)
+
+    def test_edges_without_header(self) -> None:
+        """The first edge is not taken for one."""
+        edges = self.write("edges.csv", "0,1,0.5\n1,2,0.5\n")
+        with self.assertRaisesRegex(ValueError, "line 1 is '0,1,0.5', expected src,dst"):
+            _edges_plot.read_edges(edges)
+
+    def test_save_is_whole(self) -> None:
+        """A figure that cannot be drawn leaves the file of before."""
+        from exatrkx import _plot_style
+
+        figure, _ = _plot_style.panels(1, 1)
+        path = self.write("a.svg", "before")
+        with mock.patch.object(figure, "savefig") as savefig:
+            savefig.side_effect = lambda file, **_: file.write(b"half") / 0
+            with self.assertRaises(ZeroDivisionError):
+                _plot_style.save(figure, path)
+        self.assertFalse([name for name in os.listdir(self.folder) if "tmp" in name])
+        with open(path) as file:
+            self.assertEqual(file.read(), "before")
 
     def test_no_tracks(self) -> None:
         empty = self.write("tracks.csv", "hit_id,track_id\n10,0\n")
@@ -506,6 +526,21 @@ class ShippedEvents(InFolder):
             plots.tracks(bare, tracks)
         with self.assertRaisesRegex(ValueError, "tracks of"):
             plots.tracks(EVENTS[0], tracks)
+        for draw, kind, one in (
+            (plots.tracks, "Tracks", tracks),
+            (plots.edges, "Graph", graph),
+        ):
+            with self.assertRaisesRegex(TypeError, f"NoneType, expected exatrkx.{kind}"):
+                draw(event, None)
+            with self.assertRaisesRegex(ValueError, "1, fewer than events"):
+                draw([event, event], [one])
+        noise = exatrkx.Event.from_arrays(
+            event.positions,
+            particle_ids=np.zeros(len(event), int),
+            particles=event.particles[:0],
+        )
+        self.assertEqual(len(plots.tracks(noise, tracks).axes), 4)
+        self.assertEqual(len(plots.resolution(noise, tracks, fit).axes), 10)
 
     def test_graph_and_radius_agree(self) -> None:
         """The graph of a radius has the pairs that the points tell."""

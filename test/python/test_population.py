@@ -127,6 +127,16 @@ class Population(FolderCase):
         with self.assertRaisesRegex(population.PopulationError, "no such score"):
             population.train(args)
 
+    def test_whole_numbers(self) -> None:
+        """An option that is whole in the config stays whole, and 1 or more."""
+        config = {"model": {"hidden": 4}, "loss": {"weight": 1.0}}
+        for drawn, hidden in ((3.4, 3), (0.2, 1)):
+            options = {"model.hidden": drawn, "loss.weight": drawn}
+            made = population.with_options(config, options)
+            self.assertIs(type(made["model"]["hidden"]), int)
+            self.assertEqual(made["model"]["hidden"], hidden)
+            self.assertEqual(made["loss"]["weight"], drawn)
+
     def test_marks_of_other_populations(self) -> None:
         args = population.parse(self.command("out"))
         args.start = self.folder / "start"

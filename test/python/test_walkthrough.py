@@ -23,9 +23,10 @@ def blocks(document: str) -> list[str]:
 
 
 class TestWalkthrough(LibraryCase):
-    def run_blocks(self, document: str) -> str:
-        """What the blocks print."""
-        (self.folder / "examples").symlink_to(ROOT / "examples")
+    def run_blocks(self, document: str, event: str = "event000000001") -> str:
+        """What the blocks print, of this event."""
+        if not (self.folder / "examples").exists():
+            (self.folder / "examples").symlink_to(ROOT / "examples")
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
         found = blocks(document)
@@ -34,6 +35,7 @@ class TestWalkthrough(LibraryCase):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             for number, block in enumerate(found):
+                block = block.replace("event000000001", event)
                 exec(compile(block, f"{document}, block {number}", "exec"), space)
         return printed.getvalue()
 
@@ -42,6 +44,8 @@ class TestWalkthrough(LibraryCase):
         self.assertIn(f"{len(self.tracks)} tracks", text)
         self.assertIn("no-such-file", text)
         self.assertTrue((self.folder / "event.html").exists())
+        for event in ("event000000000", "event000000002"):
+            self.run_blocks("docs/python.md", event)
 
     def test_readme(self) -> None:
         text = self.run_blocks("README.md")

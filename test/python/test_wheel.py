@@ -135,6 +135,7 @@ class TestWheel(unittest.TestCase):
             "exatrkx/py.typed",
         ):
             self.assertIn(wanted, names)
+        self.assertTrue(any(name.endswith("/LICENSE") for name in names), names)
 
     def run_installed(self, folder: Path, wheel: Path) -> None:
         """Ten lines give what the C program gives."""

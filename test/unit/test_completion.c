@@ -272,6 +272,68 @@ ETX_TEST(test_completion_new_tracks_same_bits)
     }
 }
 
+/* At these ends no hit is added, and no track is joined. */
+static const struct {
+    struct etx_test_change change;
+    uint32_t lost_layers;
+    int64_t split;
+} idle[] = {
+    {{CHANGE(etx_completion_options, max_distance, 0.0f), ETX_OK, NULL}, 0x81,
+        N_PARTICLES + 1},
+    {{CHANGE(etx_completion_options, max_random, 0.0f), ETX_OK, NULL}, 0x81,
+        N_PARTICLES + 1},
+    {{CHANGE(etx_completion_options, max_join, 0.0f), ETX_OK, NULL}, 0, 1},
+};
+
+ETX_TEST(test_completion_idle, .rows = ROWS(idle))
+{
+    scoped_model *model = learned_model();
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_tracks *after = NULL;
+    etx_completion_options options;
+
+    sample->n_hits = N_PARTICLES * N_LAYERS; /* noise is behind them */
+    scoped_event *event = event_of(sample);
+    scoped_tracks *before =
+        damaged_tracks(sample, idle[_i].lost_layers, idle[_i].split);
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    etx_test_set(&options, &idle[_i].change);
+    ck_assert_ok(
+        etx_complete_tracks(&after, before, context, model, event, &options));
+    job_assert_same_tracks(after, before);
+}
+
+/* With windows that are ten times narrower distances are a hundred times as
+ * large: few halves are joined at the default, nearly all at a bound that is as
+ * large, too. */
+ETX_TEST(test_completion_max_join, .rows = 2)
+{
+    scoped_model *model = learned_model();
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_tracks *after = NULL;
+    struct etx_completion *const table = model->completion;
+    etx_completion_options options;
+
+    for (int64_t k = 0; k < table->n_steps * ETX_COMPLETION_N_WINDOWS; k++) {
+        table->window[k].transverse *= 0.1f;
+        table->window[k].longitudinal *= 0.1f;
+    }
+    sample->n_hits = N_PARTICLES * N_LAYERS;
+    scoped_event *event = event_of(sample);
+    scoped_tracks *before = damaged_tracks(sample, 0, 1);
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    options.max_distance = 6400.0f;
+    if (_i == 1)
+        options.max_join = 2500.0f;
+    ck_assert_ok(
+        etx_complete_tracks(&after, before, context, model, event, &options));
+    const int64_t n_joined = 2 * N_PARTICLES - etx_tracks_count(after);
+    ck_assert_int_ge(n_joined, _i == 0 ? 1 : N_PARTICLES * 98 / 100);
+    ck_assert_int_le(n_joined, _i == 0 ? N_PARTICLES / 5 : N_PARTICLES);
+}
+
 /* What a call needs, made before its allocations are counted. */
 struct call {
     const etx_model *model;

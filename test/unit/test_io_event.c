@@ -208,7 +208,7 @@ IO_TEST(test_io_event_missing)
         &detector, io_write_text("d.csv", DETECTOR_HEAD "8,2,2" MODULE_TAIL)));
     (void)io_write_text("e-cells.csv", CELLS "7,1,1,1\n");
     ck_assert_refused(etx_event_read_trackml(&event, io_path("e"), detector),
-        "e-cells.csv: hit 0: the detector has no module");
+        "e-cells.csv: hit row 0 (id 7): the detector has no module");
     ck_assert_ptr_null(event);
 }
 

@@ -161,7 +161,7 @@ IO_TEST(test_io_model_arguments)
     ck_assert_refused(etx_model_load_memory(&model, NULL, 1), "data");
     ck_assert_refused(etx_model_save(NULL, "x"), "model");
     ck_assert_refused(etx_model_label_options(&label, NULL), "model");
-    ck_assert_refused(etx_label_options_init(&label, 3), "label options");
+    ck_assert_refused(etx_label_options_init(&label, 3), "etx_label_options");
     ck_assert_str_eq(etx_model_describe(NULL), "");
     etx_model_free(NULL);
     model = io_model_make(io_model_small);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
+#include "io_models.h"
 #include "job.h"
 #include "stage/model.h"
 
@@ -48,6 +49,25 @@ ETX_TEST(test_stages_are_the_pipeline)
     ck_assert_ok(etx_complete_tracks(
         &completed, tracks, job.context, job.model, job.event, NULL));
     job_assert_same_tracks(job.tracks, completed);
+}
+
+/* An embedding with layers from 2 to 2 and to 3 numbers. A hit has 20 bytes in
+ * the event, and as many as features and point. */
+ETX_TEST(test_stages_count_operations_and_bytes)
+{
+    enum { N = 50000 };
+    scoped float *numbers = etx_test_alloc(3 * N, sizeof *numbers);
+    scoped_model *model = io_model_make(io_model_small);
+    scoped_context *context = etx_test_context();
+    scoped_event *event = etx_test_event(N, numbers);
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+    int64_t n_dim;
+
+    ck_assert_ok(etx_embed(&n_dim, numbers, 3 * N, context, model, event));
+    ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_EMBEDDING));
+    ck_assert_double_eq_tol(1e9 * timing.gflop, 2.0 * N * (2 * 2 + 2 * 3), 0.5);
+    ck_assert_int_ge(timing.peak_bytes, 40 * N);
+    ck_assert_int_lt(timing.peak_bytes, 60 * N);
 }
 
 /* ------------------------------------------------------- several events -- */

@@ -7,7 +7,7 @@
 #include "data/event.h"
 #include "stage/model.h"
 #include "stage/track_building/completion_table.h"
-#include "stage/track_fitting/path.h"
+#include "stage/track_fitting/measurements.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,6 +165,41 @@ ETX_TEST(test_track_fitting_derivatives)
                 slope, 2e-2 * (1.0 + fabs(slope)));
         }
     }
+}
+
+/* The same of a slow particle that loses energy in eight modules. */
+ETX_TEST(test_track_fitting_derivatives_with_loss)
+{
+    static const double at[ETX_N_PATH] = {0.1, 2.0, 0.2, 0.3, 3.0};
+    static const float value[] = {FIT_FIELD};
+    const struct etx_path_field field = {.value = value, .n = 1};
+    const int last = ETX_N_LOCAL * 7 + ETX_U;
+    struct etx_measurement measurement[8];
+    etx_fit_options options = options_with(FIT_MATERIAL);
+    double residual[2];
+
+    options.energy_loss = LOSS;
+    for (int i = 0; i < 8; i++)
+        measurement[i] = (struct etx_measurement){.origin = {50.0 * (i + 1)},
+            .axis = {{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}},
+            .normal = {1.0, 0.0, 0.0},
+            .sigma = {0.1, 0.1}};
+    scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
+    for (int s = 0; s < 3; s++) {
+        const double h = 1e-4;
+        double moved[ETX_N_PATH];
+
+        memcpy(moved, at, sizeof moved);
+        moved[ETX_PATH_Q_OVER_PT] += s == 0 ? -h : s == 1 ? h : 0.0;
+        ck_assert(etx_measurements_compare(
+            system, measurement, 8, moved, &field, &options, false));
+        if (s < 2)
+            residual[s] = system->residual[last] / (2.0 * h);
+    }
+    const double slope = residual[0] - residual[1];
+    ck_assert_double_gt(fabs(slope), 1.0);
+    ck_assert_double_eq_tol(
+        system->derivative[last][ETX_PATH_Q_OVER_PT] / slope, 1.0, 5e-3);
 }
 
 ETX_TEST(test_track_fitting_outliers)
@@ -359,6 +394,46 @@ ETX_TEST(test_track_fitting_options, .rows = ROWS(refused))
         refused[_i].status, refused[_i].error);
 }
 
+/* Without material, hits of twice the errors: a quarter of chi2, four times the
+ * covariance. */
+ETX_TEST(test_track_fitting_resolution_scale)
+{
+    scoped struct fit_sample *sample = new_fit_sample(60, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    etx_fit_options options = options_with(0.0f);
+    etx_track_parameters plain[60], coarse[60];
+
+    fit(plain, NULL, sample, tracks, 1, &options);
+    options.resolution_scale = 2.0f;
+    fit(coarse, NULL, sample, tracks, 1, &options);
+    for (int t = 0; t < 60; t++) {
+        ck_assert_double_eq_tol(4.0 * coarse[t].chi2, plain[t].chi2, 0.05);
+        for (int p = 0; p < ETX_N_FIT; p++)
+            ck_assert_double_eq_tol(
+                coarse[t].covariance[(ETX_N_FIT + 1) * p] /
+                    plain[t].covariance[(ETX_N_FIT + 1) * p],
+                4.0, 0.05);
+    }
+}
+
+/* A proton of the same momentum is slower than a pion, and scatters more. */
+ETX_TEST(test_track_fitting_mass)
+{
+    scoped struct fit_sample *sample =
+        new_fit_sample(60, 1.0, (double)FIT_MATERIAL);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    etx_fit_options options = options_with(FIT_MATERIAL);
+    etx_track_parameters pion[60], proton[60];
+
+    fit(pion, NULL, sample, tracks, 1, &options);
+    options.mass = 0.938f;
+    fit(proton, NULL, sample, tracks, 1, &options);
+    for (int t = 0; t < 60; t++)
+        for (int p = 0; p < ETX_N_FIT; p++)
+            ck_assert_double_gt(proton[t].covariance[(ETX_N_FIT + 1) * p],
+                pion[t].covariance[(ETX_N_FIT + 1) * p]);
+}
+
 /* Without options the field is that which the model's completion learned. */
 ETX_TEST(test_track_fitting_in_the_field_of_a_model)
 {
@@ -447,7 +522,7 @@ ETX_TEST(test_track_fitting_refused)
         "3");
     ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, event, &none,
                           NULL, &options),
-        "which the detector does not have");
+        "the detector has no module");
     ck_assert_refused(etx_tracks_select(&selected, NULL, NULL, NULL), "tracks");
 }
 

@@ -24,37 +24,45 @@ static double softplus(double x)
     return log1p(exp(x));
 }
 
+/* The loss of an edge by the logit x of the wrong label. */
+static double edge_loss(double x, double gamma)
+{
+    return pow(1.0 / (1.0 + exp(-x)), gamma) * softplus(x);
+}
+
 /* By hand: weighted sums of the true and the false edges. */
-static double true_sum(void)
+static double by_hand(int32_t reduction, double gamma)
 {
-    return POSITIVE_WEIGHT * (0.5 * softplus(-0.5) + 2.0 * softplus(1.0));
-}
+    const double true_sum = POSITIVE_WEIGHT * (0.5 * edge_loss(-0.5, gamma) +
+                                                  2.0 * edge_loss(1.0, gamma));
+    const double false_sum = edge_loss(2.0, gamma) + edge_loss(0.25, gamma);
 
-static double false_sum(void)
-{
-    return softplus(2.0) + softplus(0.25);
-}
-
-static double by_hand(int32_t reduction)
-{
     switch ((enum etx_reduction)reduction) {
     case ETX_REDUCTION_WEIGHTED_MEAN:
-        return (true_sum() + false_sum()) / 4.5;
+        return (true_sum + false_sum) / 4.5;
     case ETX_REDUCTION_MEAN:
         break;
     case ETX_REDUCTION_EQUAL:
-        return true_sum() / 2.0 + false_sum() / 2.0;
+        return true_sum / 2.0 + false_sum / 2.0;
     case ETX_REDUCTION_BALANCED:
-        return (1.5 * true_sum() + false_sum()) / 5.0;
+        return (1.5 * true_sum + false_sum) / 5.0;
     }
-    return (true_sum() + false_sum()) / 4.0;
+    return (true_sum + false_sum) / 4.0;
 }
 
-static double loss_of(etx_context *context, int32_t reduction,
-    const float *logits, float *d_logit)
+/* Row i: a reduction, of the plain loss or the focal one. */
+static struct etx_train_loss options_of(int i)
 {
-    const struct etx_train_loss options = {
-        .positive_weight = (float)POSITIVE_WEIGHT, .reduction = reduction};
+    return (struct etx_train_loss){.positive_weight = (float)POSITIVE_WEIGHT,
+        .reduction = i % 4,
+        .focal_gamma = i < 4 ? 0.0f : 2.0f};
+}
+
+static double loss_of(
+    etx_context *context, int i, const float *logits, float *d_logit)
+{
+    const struct etx_train_loss options = options_of(i);
+    const int32_t reduction = options.reduction;
     struct etx_loss_sums sums;
     float weights[N];
     double loss;
@@ -69,13 +77,14 @@ static double loss_of(etx_context *context, int32_t reduction,
     return loss;
 }
 
-ETX_TEST(test_train_losses_reductions, .rows = 4)
+ETX_TEST(test_train_losses_reductions, .rows = 8)
 {
     scoped_context *context = train_bench_context(1);
     float d_logit[N];
     const double loss = loss_of(context, _i, logit, d_logit);
 
-    ck_assert_double_eq_tol(loss, by_hand(_i), 1e-6);
+    ck_assert_double_eq_tol(
+        loss, by_hand(_i % 4, (double)options_of(_i).focal_gamma), 1e-6);
     for (int32_t e = 0; e < N; e++) {
         const float h = 0x1p-6f;
         float moved[N];
@@ -91,24 +100,24 @@ ETX_TEST(test_train_losses_reductions, .rows = 4)
 }
 
 /* Events in two parts give the loss of the whole. */
-ETX_TEST(test_train_losses_totals, .rows = 4)
+ETX_TEST(test_train_losses_totals, .rows = 8)
 {
-    const struct etx_train_loss options = {
-        .positive_weight = (float)POSITIVE_WEIGHT, .reduction = _i};
+    const struct etx_train_loss options = options_of(_i);
+    const int32_t reduction = options.reduction;
     scoped_context *context = train_bench_context(1);
     struct etx_edge_totals totals = {.n_true = 0.0};
     float weights[N];
 
-    ck_assert(isnan(etx_edge_totals_loss(&totals, _i)));
+    ck_assert(isnan(etx_edge_totals_loss(&totals, reduction)));
     memcpy(weights, weight, sizeof weights);
     ck_assert_ok(etx_edge_totals_add(
         &totals, context, &options, 2, logit, target, weights));
     ck_assert_ok(etx_edge_totals_add(
         &totals, context, &options, N - 2, logit + 2, target + 2, weights + 2));
-    if (_i == ETX_REDUCTION_BALANCED)
+    if (reduction == ETX_REDUCTION_BALANCED)
         totals.n_false += 1.0;
-    ck_assert_double_eq_tol(
-        etx_edge_totals_loss(&totals, _i), by_hand(_i), 1e-6);
+    ck_assert_double_eq_tol(etx_edge_totals_loss(&totals, reduction),
+        by_hand(reduction, (double)options.focal_gamma), 1e-6);
 }
 
 /* ------------------------------------------------------- whole networks -- */

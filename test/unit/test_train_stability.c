@@ -141,6 +141,23 @@ ETX_TEST(test_train_stability_waits_for_a_measurement)
     ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 1);
 }
 
+/* What is better by no more than min_delta is not the best. */
+ETX_TEST(test_train_stability_min_delta)
+{
+    static const struct {
+        double purity;
+        int32_t is_best;
+    } results[] = {{0.5, 1}, {0.59, 0}, {0.61, 1}, {0.7, 0}};
+
+    scoped_bench bench = train_bench_new(
+        ETX_TRAIN_EMBEDDING, 1, "{'validation': {'min_delta': 0.1}}");
+    for (int k = 0; k < ROWS(results); k++) {
+        bench.trainer->result.purity = results[k].purity;
+        bench.trainer->result.step = 1;
+        ck_assert_int_eq(note_result(bench.trainer), results[k].is_best);
+    }
+}
+
 ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
 {
     etx_training_report report;

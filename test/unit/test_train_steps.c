@@ -115,6 +115,106 @@ ETX_TEST(test_train_steps_validation_of_both_directions)
     ck_assert_double_eq(2.0 * report[0].n_edges, report[1].n_edges);
 }
 
+/* ---------------------------------------------------------- the optimiser --
+ */
+
+/* Options that change the parameters after some steps, alone and over others.
+ */
+static const struct {
+    const char *base, *changed;
+} effects[] = {
+    {NULL, "{'optimiser': {'beta1': 0.5}}"},
+    {NULL, "{'optimiser': {'beta2': 0.5}}"},
+    {NULL, "{'optimiser': {'eps': 0.1}}"},
+    {NULL, "{'optimiser': {'weight_decay': 0.5}}"},
+    {NULL, "{'optimiser': {'gradient_clip': 0.01}}"},
+    {"{'optimiser': {'beta2': 0.5}}",
+        "{'optimiser': {'beta2': 0.5, 'amsgrad': true}}"},
+    {NULL, "{'loss': {'focal_gamma': 2}}"},
+};
+
+ETX_TEST(test_train_steps_options, .rows = ROWS(effects))
+{
+    scoped_bench base = train_bench_new(ETX_TRAIN_FILTER, 1, effects[_i].base);
+    scoped_bench changed =
+        train_bench_new(ETX_TRAIN_FILTER, 1, effects[_i].changed);
+    const struct etx_network *network = base.trainer->stage->network;
+
+    train_bench_steps(base.trainer, 5);
+    train_bench_steps(changed.trainer, 5);
+    ck_assert_mem_ne(network->value, changed.trainer->stage->network->value,
+        (size_t)network->n_values * sizeof *network->value);
+}
+
+/* The first step of two trainers that differ in one option. */
+struct first_steps {
+    struct train_bench bench[2];
+    etx_training_report report;
+};
+
+static void close_first_steps(struct first_steps *steps)
+{
+    train_bench_close(&steps->bench[0]);
+    train_bench_close(&steps->bench[1]);
+}
+
+static struct first_steps first_steps(const char *plain, const char *changed)
+{
+    struct first_steps steps = {
+        .bench = {train_bench_new(ETX_TRAIN_FILTER, 1, plain),
+            train_bench_new(ETX_TRAIN_FILTER, 1, changed)},
+        .report = {.struct_size = sizeof steps.report}};
+
+    for (int b = 0; b < 2; b++)
+        ck_assert_ok(etx_trainer_step(steps.bench[b].trainer, &steps.report));
+    return steps;
+}
+
+#define scoped_first_steps SCOPED(close_first_steps) struct first_steps
+
+/* The first moments are a share of the gradient, which has the norm of the
+ * clip. */
+ETX_TEST(test_train_steps_gradient_clip)
+{
+    const double clip = 0.001;
+    scoped_first_steps steps =
+        first_steps("{'optimiser': {'gradient_clip': 0}}",
+            "{'optimiser': {'gradient_clip': 0.001}}");
+    const double norm = steps.report.gradient_norm;
+
+    ck_assert_double_gt(norm, 2.0 * clip);
+    for (int64_t k = 0; k < steps.bench[0].trainer->stage->network->n_values;
+         k++)
+        ck_assert_double_eq_tol(
+            (double)steps.bench[1].trainer->state.moments.m[k],
+            (double)steps.bench[0].trainer->state.moments.m[k] * clip / norm,
+            1e-6 * clip);
+}
+
+/* Weights shrink by rate times decay; biases and norms do not. */
+ETX_TEST(test_train_steps_weight_decay)
+{
+    scoped_bench start = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
+    scoped_first_steps steps = first_steps("{'optimiser': {'weight_decay': 0}}",
+        "{'optimiser': {'weight_decay': 0.5}}");
+    const struct etx_network *network = start.trainer->stage->network;
+
+    for (int32_t p = 0; p < network->n_parameters; p++) {
+        const struct etx_parameter *parameter = network->parameter + p;
+        const double shrinks =
+            parameter->decays ? steps.report.learning_rate * 0.5 : 0.0;
+
+        for (int64_t k = parameter->offset;
+             k <
+             parameter->offset + (int64_t)parameter->n_rows * parameter->n_cols;
+             k++)
+            ck_assert_double_eq_tol(
+                (double)steps.bench[0].trainer->stage->network->value[k] -
+                    (double)steps.bench[1].trainer->stage->network->value[k],
+                shrinks * (double)network->value[k], 1e-6);
+    }
+}
+
 /* ---------------------------------------------------------- checkpoints -- */
 
 ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)

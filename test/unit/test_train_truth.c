@@ -189,20 +189,32 @@ ETX_TEST(test_train_truth_hit_weights)
     ck_assert_float_eq(w, 0.0f);
 }
 
-/* Particle 7 starts 10 mm from the beam line, particle 9 beyond. */
-ETX_TEST(test_train_truth_displaced)
+/* Particle 7 starts 10 mm from the beam line, particle 9 at 13.5 mm: on one
+ * side of these radii each, or between. */
+ETX_TEST(test_train_truth_displaced, .rows = 3)
 {
-    scoped_labelled labelled = open_labelled(
-        "{'low_pt_weight': 0.5, 'displaced_weight': 3}", 0.0f, make_event(0));
+    static const struct {
+        const char *truth;
+        float of_7, of_9;
+    } rows[] = {
+        {"{'low_pt_weight': 0.5, 'displaced_weight': 3}", 1.0f, 1.5f},
+        {"{'low_pt_weight': 0.5, 'displaced_weight': 3, 'displaced_radius': 9}",
+            3.0f, 1.5f},
+        {"{'low_pt_weight': 0.5, 'displaced_weight': 3, 'displaced_radius': "
+         "14}",
+            1.0f, 0.5f},
+    };
+    scoped_labelled labelled =
+        open_labelled(rows[_i].truth, 0.0f, make_event(0));
     const struct etx_truth *truth = &labelled.truth;
     float target;
     float w;
 
     etx_truth_label(&target, &w, truth, 1, 2, &labelled.config);
-    ck_assert_float_eq(w, 1.0f);
+    ck_assert_float_eq(w, rows[_i].of_7);
     etx_truth_label(&target, &w, truth, 7, 8, &labelled.config);
     ck_assert_float_eq(target, 1.0f);
-    ck_assert_float_eq(w, 1.5f);
+    ck_assert_float_eq(w, rows[_i].of_9);
     etx_truth_label(&target, &w, truth, 1, 8, &labelled.config);
     ck_assert_float_eq(w, 1.0f);
 }

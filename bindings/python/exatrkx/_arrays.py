@@ -9,6 +9,8 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import DTypeLike
 
 from ._errors import ArgumentError
 
+END = object()
 CPU = (1, 3)  # DLPack devices whose memory the host reads: CPU, pinned
 
 
@@ -64,7 +67,11 @@ def exchange(name: str, value: Any) -> np.ndarray:
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError):
             pass  # types that DLPack lacks; __array__ may know them
-    return np.asarray(value)
+    try:
+        return np.asarray(value)
+    except (RuntimeError, TypeError, ValueError) as error:  # RuntimeError: torch
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"{name}: {error}") from None
 
 
 def convert(name: str, found: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -92,6 +99,24 @@ def optional(
 ) -> np.ndarray | None:
     """The same, or None for None."""
     return None if value is None else array(name, value, dtype, *shape)
+
+
+def columns_of(name: str, value: Any, *parts: str) -> list[Any]:
+    """The arrays of an argument that is several; ValueError for fewer or more."""
+    found = list(value)
+    if len(found) != len(parts):
+        raise ValueError(f"{name}: {len(found)} arrays, expected {', '.join(parts)}")
+    return found
+
+
+def together(**lists: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """zip of lists that have to be of one length; ValueError names the shorter."""
+    for n, row in enumerate(zip_longest(*lists.values(), fillvalue=END)):
+        short = [name for name, one in zip(lists, row, strict=True) if one is END]
+        if short:
+            longer = " and ".join(name for name in lists if name not in short)
+            raise ValueError(f"{' and '.join(short)}: {n}, fewer than {longer}")
+        yield row
 
 
 def address(found: np.ndarray | None) -> int | None:

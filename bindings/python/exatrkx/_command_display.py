@@ -20,7 +20,8 @@ PICTURES = (".png", ".svg", ".pdf")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 when done, 1 when something failed."""
-    line = parser("display", "Show an event and its tracks.")
+    about = "Show an event and its tracks."
+    line = parser("display", about, "PREFIX-hits.csv[.gz] and its siblings")
     add_model(line)
     line.add_argument(
         "--tracks",
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = line.parse_args(arguments)
     if len(args.event) != 1:
         line.error("give one --event")
+    if args.tracks is not None and (args.model or args.detector or args.threads):
+        line.error("--model, --detector and --threads: not with --tracks")
     if not args.out.lower().endswith((".html", ".json", *PICTURES)):
         line.error(f"--out {args.out}: not .html, .json, .png, .svg or .pdf")
     return reported("display", lambda: run(args))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._command_line import events_of, parser, reported, tracks_of
-from ._evaluation import COUNTS, MATCHINGS, Evaluation, Rate, evaluate
+from ._evaluation import COUNTS, MATCHINGS, Evaluation, Rate, evaluate, filled
 from ._event import Event
 from ._tracks import Tracks
 
@@ -51,22 +51,20 @@ def run(args: argparse.Namespace) -> None:
         for file, event in zip(files, events, strict=True)
     ]
     matching = args.matching and args.matching.replace("-", "_")
-    found = evaluate(
-        events,
-        tracks,
-        matching=matching,
-        min_pt=args.min_pt,
-        max_eta=args.max_eta,
-        min_particle_hits=args.min_hits,
-        min_track_hits=args.min_track_hits,
-        matching_fraction=args.fraction,
-        charged_only=0 if args.neutral else None,
-    )
-    print(as_json(found) if args.json else found)
+    options = {
+        "matching_fraction": args.fraction,
+        "min_pt": args.min_pt,
+        "max_eta": args.max_eta,
+        "min_particle_hits": args.min_hits,
+        "min_track_hits": args.min_track_hits,
+        "charged_only": 0 if args.neutral else None,
+    }
+    found = evaluate(events, tracks, matching=matching, **options)
+    print(as_json(found, filled(matching, options)) if args.json else found)
 
 
-def as_json(found: Evaluation) -> str:
-    """The keys of etx-evaluate; JSON has no nan: null."""
+def as_json(found: Evaluation, used: Any) -> str:
+    """The keys of etx-evaluate; JSON has no nan: null. used: the options."""
     values: dict[str, Any] = dict(found.counts)
     for name in COUNTS:
         rate: Rate = getattr(found, name)
@@ -77,6 +75,13 @@ def as_json(found: Evaluation) -> str:
         }
     values["trackml_score"] = found.trackml_score
     values["primary_score"] = found.primary_score
+    names = {number: name.replace("_", "-") for name, number in MATCHINGS.items()}
+    values["matching"] = names[used.matching]
+    for name in ("matching_fraction", "min_pt", "max_eta"):
+        values[name] = float(f"{getattr(used, name):.8g}")
+    values["min_particle_hits"] = used.min_particle_hits
+    values["min_track_hits"] = used.min_track_hits
+    values["charged_only"] = bool(used.charged_only)
     plain = {
         key: None if isinstance(v, float) and math.isnan(v) else v
         for key, v in values.items()

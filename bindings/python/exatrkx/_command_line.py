@@ -16,8 +16,12 @@ from ._model import Detector, Model
 from ._trackml_csv import find_events
 
 
-def parser(name: str, description: str) -> argparse.ArgumentParser:
-    """A command line with --event."""
+def parser(
+    name: str,
+    description: str,
+    event: str = "PREFIX-hits.csv[.gz] and its siblings, or a folder; repeatable",
+) -> argparse.ArgumentParser:
+    """A command line with --event, and what its help says of that."""
     result = argparse.ArgumentParser(
         prog=f"python -m exatrkx {name}", description=description
     )
@@ -26,7 +30,7 @@ def parser(name: str, description: str) -> argparse.ArgumentParser:
         action="append",
         required=True,
         metavar="PREFIX",
-        help="PREFIX-hits.csv[.gz] and its siblings, or a folder; repeatable",
+        help=event,
     )
     return result
 
@@ -85,7 +89,8 @@ def tracks_of(files: list[str], prefixes: list[str]) -> list[str]:
             os.path.join(files[0], name + "-tracks.csv")
             for name in names_of(prefixes)
         ]
-        return [p + ".gz" if os.path.exists(p + ".gz") else p for p in plain]
+        exists = os.path.exists
+        return [p + ".gz" if exists(p + ".gz") and not exists(p) else p for p in plain]
     if len(files) != len(prefixes):
         raise ValueError(
             f"events: {len(prefixes)}, files of tracks: {len(files)}"

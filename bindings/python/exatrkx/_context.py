@@ -60,9 +60,11 @@ class Timings(dict[str, StageTiming]):
 
 
 def choose(name: str, value: str, table: dict[str, int]) -> int:
-    """The number of a name; ValueError lists the valid names."""
+    """The number of a name; ArgumentError lists the valid names."""
     if value not in table:
-        raise ValueError(f"{name}: {value!r}, expected one of {list(table)}")
+        raise _errors.ArgumentError(
+            f"{name}: {value!r}, expected one of {list(table)}"
+        )
     return table[value]
 
 
@@ -88,7 +90,7 @@ class Context(_handle.Handle):
         cpu_level: str = "best",
         precision: str = "best",
         memory_limit: int = 0,
-        keep_graphs: bool = False,
+        keep_graphs: bool | int = False,
         cancel: Callable[[], object] | None = None,
     ) -> None:
         """threads: 1..256, None = all cores that the process may use.
@@ -99,7 +101,8 @@ class Context(_handle.Handle):
         on the CPU and "float16" on a device, or one of these, or "tf32" on a
         device or "bfloat16" on a CPU with AVX512_BF16; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
-        a copy of its graphs on the device, for Graph.src_device and the like.
+        a copy of its graphs on the device, for Graph.src_device and the like; 2:
+        they are there alone, and ArgumentError where the host's are needed.
         cancel is polled often during a call, on its thread: a true result ends
         the call with CancelledError, an exception ends it and is raised by the
         call. Ctrl-C ends a call of the main thread with KeyboardInterrupt.
@@ -107,7 +110,7 @@ class Context(_handle.Handle):
         """
         if cancel is not None and not callable(cancel):
             raise TypeError(f"cancel: {cancel!r} is no function")
-        name, _, index = device.partition(":")
+        name, _, index = str(device).partition(":")
         if name == "cuda" and index.isdecimal():
             device, device_index = name, int(index)
         self._lock = threading.Lock()
@@ -126,7 +129,7 @@ class Context(_handle.Handle):
             cpu_level=choose("cpu_level", cpu_level, CPU_LEVELS),
             precision=choose("precision", precision, PRECISIONS),
             memory_limit=memory_limit,
-            keep_graphs=int(self.keep_graphs),
+            keep_graphs=int(keep_graphs),
             cancel=self._cancel,
             cancel_interval=0 if cancel is not None else INTERRUPT_INTERVAL,
         )
@@ -219,6 +222,7 @@ _thread = _Thread()
 def context_or_default(context: Context | None) -> Context:
     """The context given, or this thread's own on all cores."""
     if context is not None:
+        _errors.expect("context", context, "Context")
         return context
     if _thread.context is None:
         _thread.context = Context()

@@ -100,12 +100,15 @@ def contents(event: Event, tracks: Tracks | None) -> dict[str, Any]:
     return {
         "position": packed(event.positions, "<f4"),
         "hit_id": list(map(str, event.hit_ids.tolist())),  # of up to 63 bits
-        "track": None if tracks is None else packed(tracks.labels, "<i4"),
-        "particle": None
-        if not event.has_truth
-        else packed(particle_rows(event), "<i4"),
+        "track": None if tracks is None else lists(tracks.hits, tracks.offsets),
+        "particle": None if not event.has_truth else lists(*particle_hits(event)),
         "particles": particle_list(event),
     }
+
+
+def lists(hits: np.ndarray, offsets: np.ndarray) -> dict[str, str]:
+    """Groups of hits, which may share some."""
+    return {"hits": packed(hits, "<i4"), "offsets": packed(offsets, "<i4")}
 
 
 def packed(values: np.ndarray, kind: str) -> str:
@@ -120,6 +123,15 @@ def particle_rows(event: Event) -> np.ndarray:
     assert ids is not None and particles is not None
     rows = np.searchsorted(particles["id"], ids).astype(np.int32)
     return np.where(ids == 0, np.int32(-1), rows)
+
+
+def particle_hits(event: Event) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of hits by the row of their particle, and where each particle starts
+    in them, up to the last that has hits."""
+    owner = particle_rows(event)
+    n_without, *counts = np.bincount(owner + 1, minlength=1)
+    order = np.argsort(owner, kind="stable")
+    return order[n_without:], np.cumsum([0, *counts])
 
 
 def momenta(event: Event) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ._arrays import together
+from ._errors import expect
 from ._event_truth import FALSE, LOW_PT, SAME, SIGNAL, Event
 from ._plot_style import (
     BLUE,
@@ -108,6 +110,10 @@ class Edges:
 
 def read_edges(path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """src, dst and score of etx-graph; +inf where a score is empty."""
+    with open(path, encoding="ascii", errors="replace") as file:
+        head = file.readline().strip()
+    if not head.startswith("src,dst"):
+        raise ValueError(f"{path}: line 1 is {head!r}, expected src,dst[,score]")
     table = np.loadtxt(
         path,
         delimiter=",",
@@ -138,8 +144,12 @@ def edges_of(source: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def load(prefix: Any, path: Any, min_pt: float) -> Edges:
     """The edges of one event."""
     event = Event(prefix)
-    if not isinstance(path, (str, os.PathLike)) and path.n_nodes != event.n_hits:
-        raise ValueError(f"graph of {path.n_nodes} hits, event of {event.n_hits}")
+    if not isinstance(path, (str, os.PathLike)):
+        expect("graph", path, "Graph")
+        if path.n_nodes != event.n_hits:
+            raise ValueError(
+                f"graph of {path.n_nodes} hits, event of {event.n_hits}"
+            )
     src, dst, score = edges_of(path)
     rows = np.concatenate([src, dst])
     if len(rows) and (rows.min() < 0 or rows.max() >= event.n_hits):
@@ -184,7 +194,7 @@ def load_all(
     """The edges of several events, joined."""
     parts = [
         load(prefix, file, min_pt)
-        for prefix, file in zip(prefixes, files, strict=True)
+        for prefix, file in together(events=prefixes, graphs=files)
     ]
     for index, part in enumerate(parts):
         part.event += index

@@ -8,6 +8,8 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _declarations
 
 
@@ -68,6 +70,13 @@ class CancelledError(Error):
 BY_STATUS = {kind.status: kind for kind in Error.__subclasses__()}
 for kind in (Error, *BY_STATUS.values()):
     kind.__module__ = "exatrkx"  # where users import it from
+
+
+def expect(name: str, value: Any, wanted: str) -> None:
+    """TypeError for an argument that is not of the class exatrkx.wanted."""
+    if wanted not in (kind.__name__ for kind in type(value).__mro__):
+        kind = type(value).__name__
+        raise TypeError(f"{name}: {kind}, expected exatrkx.{wanted}")
 
 
 def of_status(status: int, text: str) -> Error:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _declarations, _errors, _handle, _html, _library
-from ._arrays import address, array
+from ._arrays import address, array, together
 from ._context import choose
 from ._declarations import (
     etx_evaluation,
@@ -133,14 +133,11 @@ def evaluate(
     counts = etx_evaluation_counts(
         struct_size=ctypes.sizeof(etx_evaluation_counts)
     )
-    for event, found in zip(all_events, all_tracks, strict=True):
-        _library.call(
-            "etx_evaluate",
-            ctypes.byref(counts),
-            _handle.pointer("event", event),
-            _handle.pointer("tracks", found),
-            chosen,
-        )
+    for event, found in together(events=all_events, tracks=all_tracks):
+        pointers = _handle.pointer("event", event), _handle.pointer("tracks", found)
+        if not event.has_truth:
+            raise _errors.ArgumentError(f"{event.name or event}: the event has no truth")
+        _library.call("etx_evaluate", ctypes.byref(counts), *pointers, chosen)
     out = etx_evaluation(struct_size=ctypes.sizeof(etx_evaluation))
     _library.call(
         "etx_evaluation_rates", ctypes.byref(out), ctypes.byref(counts)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _acorn_csv, _handle, _html, _interrupt, _library
-from ._arrays import address, array, optional
+from ._arrays import address, array, columns_of, optional
 from ._context import Context
 from ._declarations import etx_particle
 from ._device_input import device_input
@@ -34,6 +34,15 @@ COLUMNS = {
 Path = str | os.PathLike[str]
 
 
+def particle_column(particles: Any, name: str) -> Any:
+    """A column of particles by its name; ValueError where there is none."""
+    try:
+        return particles[name]
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"particles: no column {name}: {error}") from None
+
+
 def particle_table(particles: Any) -> np.ndarray:
     """Particles as the library takes them.
 
@@ -43,12 +52,13 @@ def particle_table(particles: Any) -> np.ndarray:
     """
     if getattr(particles, "dtype", None) == PARTICLE:
         return np.ascontiguousarray(particles)
-    ids = array("particle_id", particles["particle_id"], np.int64, -1)
+    ids = array("particle_id", particle_column(particles, "particle_id"), np.int64, -1)
     table = np.zeros(len(ids), PARTICLE)
     table["id"] = ids
     for name, (field, k) in COLUMNS.items():
-        table[field][:, k] = array(name, particles[name], np.float32, len(ids))
-    table["charge"] = array("q", particles["q"], np.int32, len(ids))
+        values = particle_column(particles, name)
+        table[field][:, k] = array(name, values, np.float32, len(ids))
+    table["charge"] = array("q", particle_column(particles, "q"), np.int32, len(ids))
     try:
         n_hits = particles["nhits"]
     except (KeyError, ValueError, IndexError):
@@ -252,11 +262,12 @@ class Event(_handle.Immutable):
         if modules is None:
             return
         names = ("volume", "layer", "module")
+        columns = columns_of("modules", modules, *names)
         self._set(
             "etx_event_set_modules",
             *(
-                array(name, column, np.int32, self.n_hits)
-                for name, column in zip(names, modules, strict=True)
+                array(name, values, np.int32, self.n_hits)
+                for name, values in zip(names, columns, strict=True)
             ),
         )
 
@@ -266,7 +277,10 @@ class Event(_handle.Immutable):
         if cells is not None:
             if detector is None:
                 raise ValueError("cells: need a detector")
-            hit, first, second, value = cells
+            if features is not None:
+                raise ValueError("cells and cell_features: give one of them")
+            names = ("hit", "channel0", "channel1", "value")
+            hit, first, second, value = columns_of("cells", cells, *names)
             row = array("hit", hit, np.int32, -1)
             self._set(
                 "etx_event_set_cells",
@@ -306,7 +320,7 @@ class Event(_handle.Immutable):
     def _set_shared_hits(self, shared_hits: Any) -> None:
         if shared_hits is None:
             return
-        rows, ids = shared_hits
+        rows, ids = columns_of("shared_hits", shared_hits, "hit", "particle_id")
         hits = array("hit", rows, np.int32, -1)
         ids = array("particle_id", ids, np.int64, len(hits))
         self._set("etx_event_set_shared_hits", len(hits), hits, ids)

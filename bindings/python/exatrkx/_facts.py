@@ -15,8 +15,21 @@ StateDict = dict[str, np.ndarray]
 Hparams = dict[str, Any]
 
 
+SETTINGS = {  # of activations: name and the value that the library has
+    "ELU": ("alpha", 1.0),
+    "GELU": ("approximate", "none"),
+}
+
+
 class ConvertError(ValueError):
     """What was given cannot be converted; the text says why."""
+
+
+def with_setting(kind: str, value: Any) -> str:
+    """The class of an activation, with its setting where the library has another,
+    which no name of an activation is; None: not given."""
+    name, known = SETTINGS[kind]
+    return kind if value in (None, known) else f"{kind}({name}={value})"
 
 
 @dataclass

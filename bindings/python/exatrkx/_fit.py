@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _declarations, _handle, _library
+from . import _declarations, _errors, _handle, _library
 from ._arrays import address, array
 from ._context import Context, context_or_default
 from ._event import Event
@@ -42,6 +42,12 @@ class FitOptions:
         fields = {
             one.name: getattr(self, one.name) for one in dataclasses.fields(self)
         }
+        if self.field and self.field_map is not None:
+            raise ValueError(f"field {self.field} T and field_map: give one of them")
+        if (self.max_r or self.max_z) and self.field_map is None:
+            raise ValueError(
+                f"max_r {self.max_r} and max_z {self.max_z} mm: need a field_map"
+            )
         if self.field_map is not None:
             found = array("field_map", self.field_map, np.float32, -1, -1, 2)
             n_r, n_z, _ = found.shape
@@ -90,7 +96,9 @@ def fit_tracks(
     fitted = _handle.pointer("tracks", tracks)
     out = np.zeros(len(tracks), declared)
     outlier = np.zeros(int(tracks.offsets[-1]), np.uint8)
-    filled, _borrowed = (options or FitOptions())._filled()
+    chosen = FitOptions() if options is None else options
+    _errors.expect("options", chosen, "FitOptions")
+    filled, _borrowed = chosen._filled()
     with context_or_default(context)._use() as used:
         _library.call(
             "etx_fit_tracks",

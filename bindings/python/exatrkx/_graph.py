@@ -16,6 +16,7 @@ from ._arrays import address, array, optional
 from ._context import Context, choose, context_or_default
 from ._device_array import CUDA, DeviceArray
 from ._device_input import DeviceInput, device_input
+from ._errors import ArgumentError
 from ._event import Event
 from ._library import call, defaults, library, problem
 
@@ -238,13 +239,16 @@ class Graph(_handle.Immutable):
 
     @property
     def src(self) -> NDArray[np.int32]:
-        """[n_edges] int32, a view: the row each edge starts at."""
-        return self._view("etx_graph_src", (self.n_edges,), np.int32)
+        """[n_edges] int32, a view: the row each edge starts at.
+
+        ArgumentError, also below, where keep_graphs 2 has it on a device alone.
+        """
+        return self._host_array("src", self.n_edges, np.int32)
 
     @property
     def dst(self) -> NDArray[np.int32]:
         """[n_edges] int32, a view: the row each edge ends at."""
-        return self._view("etx_graph_dst", (self.n_edges,), np.int32)
+        return self._host_array("dst", self.n_edges, np.int32)
 
     @property
     def edge_index(self) -> NDArray[np.int64]:
@@ -256,12 +260,13 @@ class Graph(_handle.Immutable):
     def offsets(self) -> NDArray[np.int64]:
         """[n_nodes + 1] int64, a view: edges into node i are
         offsets[i] .. offsets[i + 1] - 1."""
-        return self._view("etx_graph_offsets", (self.n_nodes + 1,), np.int64)
+        return self._host_array("offsets", self.n_nodes + 1, np.int64)
 
     @property
     def scores(self) -> NDArray[np.float32] | None:
         """[n_edges] float32 in [0, 1], a view; None before scoring."""
         if not self._get("etx_graph_scores"):
+            self._host_array("src", self.n_edges, np.int32)  # is on the host?
             return None
         return self._view("etx_graph_scores", (self.n_edges,), np.float32)
 
@@ -303,6 +308,13 @@ class Graph(_handle.Immutable):
         """scores on the device; ArgumentError before scoring, too."""
         return self._device_array("scores", self.n_edges, np.float32)
 
+    def _host_array(self, name: str, n: int, dtype: DTypeLike) -> np.ndarray:
+        if n and not self._get(f"etx_graph_{name}"):
+            raise ArgumentError(
+                f"{name}: the graph is on a device alone (keep_graphs 2)"
+            )
+        return self._view(f"etx_graph_{name}", (n,), dtype)
+
     def _device_array(
         self, name: str, n: int, dtype: DTypeLike
     ) -> DeviceArray:
@@ -336,7 +348,8 @@ class Graph(_handle.Immutable):
     def __repr__(self) -> str:
         if self.closed:
             return "<exatrkx.Graph closed>"
-        scored = "scored" if self.scores is not None else "not scored"
+        names = ("etx_graph_scores", "etx_graph_scores_dev")
+        scored = "scored" if any(map(self._get, names)) else "not scored"
         return (
             f"<exatrkx.Graph of {self.n_nodes} nodes, {self.n_edges} edges, "
             f"{scored}>"

@@ -70,9 +70,7 @@ def pointer(name: str, value: Any) -> Pointer:
     if value is None:
         raise _errors.ArgumentError(f"{name}: None, expected an object")
     wanted = {"events": "Event", "start": "Model"}.get(name, name.capitalize())
-    if wanted not in (kind.__name__ for kind in type(value).__mro__):
-        kind = type(value).__name__
-        raise TypeError(f"{name}: {kind}, expected exatrkx.{wanted}")
+    _errors.expect(name, value, wanted)
     found: Pointer = value._pointer
     return found
 

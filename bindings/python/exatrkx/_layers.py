@@ -161,7 +161,13 @@ def _said_by_file(
             last[block.name] = parsed[-1]
     layer = _same(hidden, "hidden layers")
     end = _same(last, "last layers")
-    found = [] if layer.activation == "none" else [layer.activation]
+    if hidden and layer.activation == "none":
+        source.refuse(
+            f"{next(iter(hidden))}: the {source.facts.origin} has no activation that "
+            "is known behind it",
+            "activation",
+        )
+    found = [layer.activation] if hidden else []
     layer.activation = one_activation(source, names, default, found)
     for key, norm in (("layernorm", "layer"), ("batchnorm", "batch")):
         stated = source.hparams.get(key)

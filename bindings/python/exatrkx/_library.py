@@ -105,14 +105,18 @@ def problem(status: int) -> _errors.Error:
 def defaults(struct: type[ctypes.Structure], **fields: Any) -> ctypes.Structure:
     """An options struct as the library fills it, fields that are given set.
 
-    A field whose value is None keeps the library's default.
+    A field whose value is None keeps the library's default. TypeError and
+    ValueError name the field.
     """
     options = struct()
     size = ctypes.sizeof(struct)
     call(f"{struct.__name__}_init", ctypes.byref(options), size)
     for name, value in fields.items():
         if value is not None:
-            setattr(options, name, value)
+            try:
+                setattr(options, name, value)
+            except TypeError as error:
+                raise TypeError(f"{name}: {value!r}: {error}") from None
             is_whole = hasattr(value, "__index__")
             if is_whole and getattr(options, name) != value:
                 raise ValueError(f"{name}: {value} is out of bounds")

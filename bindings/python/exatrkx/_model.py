@@ -66,6 +66,8 @@ def shipped(folder: str, name: str) -> Path:
     """A file of the folder that ETX_DATA names, of the package, of the
     repository, or of the programs installed next to the package."""
     named = os.environ.get("ETX_DATA")
+    if named and not os.path.isdir(named):
+        raise _errors.FileError(f"ETX_DATA={named}: no such folder")
     roots = [Path(named)] if named else []
     roots += data_roots(PACKAGE)
     paths = [root / folder / name for root in roots]
@@ -126,6 +128,13 @@ class ModuleMapOptions:
             raise ValueError(f"units {self.units!r} is none of {UNITS}")
         values["units"] = UNITS.index(self.units)
         return _library.defaults(_declarations.etx_module_map_options, **values)
+
+
+def filled_of(options: Any, wanted: str) -> Any:
+    """The options struct, by reference; TypeError for another class of options,
+    whose struct the library would read as its own."""
+    _errors.expect("options", options, wanted)
+    return ctypes.byref(options._filled())
 
 
 class Model(_handle.Immutable):

@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ._facts import ConvertError, Facts, StateDict
+from ._facts import SETTINGS, ConvertError, Facts, StateDict, with_setting
 
 ACTIVATIONS = {"Relu": "ReLU", "Tanh": "Tanh", "Elu": "ELU", "Gelu": "GELU"}
+REFUSED = (  # the library has none of these
+    "Celu Clip HardSigmoid HardSwish LeakyRelu Mish PRelu Selu Softplus Softsign "
+    "ThresholdedRelu"
+).split()
 
 
 def read_onnx(path: str) -> tuple[StateDict, Facts]:
@@ -190,7 +194,14 @@ class _Graph:
             )
             return kind, node.output[0]
         if node.op_type in ACTIVATIONS:
-            return ACTIVATIONS[node.op_type], node.output[0]
+            kind = ACTIVATIONS[node.op_type]
+            if kind in SETTINGS:
+                value = self.get(node, SETTINGS[kind][0])
+                value = value.decode() if isinstance(value, bytes) else value
+                kind = with_setting(kind, value)
+            return kind, node.output[0]
+        if node.op_type in REFUSED:
+            return node.op_type, node.output[0]
         if node.op_type in ("Identity", "Dropout"):
             return "", node.output[0]
         return None

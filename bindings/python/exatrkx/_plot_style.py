@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from . import _whole_file
 from ._rates import clopper_pearson, ratio
 
 BLUE, ORANGE, GREEN, RED = "#1f6fb4", "#e07b16", "#2a9d5c", "#c23b3b"
@@ -86,7 +88,9 @@ def save(figure: Figure, path: str) -> None:
     ending = path.rsplit(".", 1)[-1].lower()
     stamp = {"svg": "Date", "pdf": "CreationDate"}.get(ending)
     metadata = {stamp: None} if stamp else {}
-    figure.savefig(path, dpi=150, metadata=metadata)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=ending, dpi=150, metadata=metadata)
+    _whole_file.write(path, drawn.getvalue())
 
 
 def share_axis(axes: Axes, low: float = 0.0) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ._arrays import together
 from ._event_truth import Event
 from ._plot_style import BLUE, GREY, ORANGE, PURPLE, panels, share_axis, title
 from ._rates import ratio
@@ -123,7 +124,7 @@ def draw(
         else np.asarray(file, np.float64)
         for file in files
     ]
-    for event, own, file in zip(events, points, files, strict=True):
+    for event, own, file in together(events=events, points=points, files=files):
         if len(own) != event.n_hits:
             raise ValueError(
                 f"{file if isinstance(file, str) else 'points'}: "

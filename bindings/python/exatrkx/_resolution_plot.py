@@ -13,6 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ._arrays import together
+from ._errors import expect
 from ._event_truth import Event
 from ._plot_style import BLUE, GREEN, ORANGE, log_axis, panels, title
 from ._trackml_csv import read_table
@@ -56,6 +58,7 @@ def fitted_of(parameters: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         number, n_degrees = table["track_id"], table["n_degrees"]
         values = [table[name] for name in NAMES]
     else:
+        expect("parameters", parameters, "TrackParameters")
         number = 1 + np.arange(len(parameters))
         n_degrees = parameters.n_degrees
         values = [getattr(parameters, name) for name in NAMES]
@@ -80,7 +83,8 @@ def deviations(event: Event, tracks: Any, parameters: Any) -> np.ndarray:
     best, n_best = majority(track, event.owner[row], len(number))
     vertex = np.hypot(event.particles["vx"], event.particles["vy"])
     good = is_fitted & (2 * n_best > size)
-    good &= (vertex[best] < PROMPT) & (event.particles["q"][best] != 0)
+    owner = best[good]
+    good[good] = (vertex[owner] < PROMPT) & (event.particles["q"][owner] != 0)
     best = best[good]
     found = values[good] - truth_of(event, best)
     found[:, 2] = np.angle(np.exp(1j * found[:, 2]))
@@ -117,12 +121,12 @@ def draw(
     given: Sequence[Axes] | None = None,
 ) -> Figure:
     """Ten panels: each parameter against pT, then against |eta|."""
-    if len(parameters) != len(events):
-        raise ValueError(f"{len(events)} events and parameters of {len(parameters)}")
     rows = np.concatenate(
         [
             deviations(Event(event), own, fit)
-            for event, own, fit in zip(events, tracks, parameters, strict=True)
+            for event, own, fit in together(
+                events=events, tracks=tracks, parameters=parameters
+            )
         ]
     )
     figure, axes = panels(2 * len(SHOWN), len(SHOWN), given=given)

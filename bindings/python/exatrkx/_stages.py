@@ -11,26 +11,37 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _declarations, _handle, _library
+from . import _declarations, _errors, _handle, _library
 from ._arrays import address
 from ._context import Context, choose, context_or_default
 from ._event import Event
 from ._graph import Graph
-from ._model import METHODS, CompletionOptions, FirstPassOptions, LabelOptions, Model
+from ._model import (
+    METHODS,
+    CompletionOptions,
+    FirstPassOptions,
+    LabelOptions,
+    Model,
+    filled_of,
+)
 from ._tracks import Tracks
 
 
 def find_tracks(
     model: Model, event: Event, context: Context | None = None
 ) -> Tracks:
-    """The whole pipeline: every stage of the model, tracks and, of an event
-    with modules, their completion; a warning where that lacks modules."""
+    """The whole pipeline: every stage of the model and the labels.
+
+    Of an event with modules the first pass of the model comes before, and the
+    next stages get the hits that it leaves; completion comes last. A warning
+    where completion lacks modules.
+    """
     with context_or_default(context)._use() as used:
         found = Tracks(
             _handle.make(
@@ -56,11 +67,12 @@ def warn_of_modules(model: Model, events: Sequence[Event]) -> None:
 
 
 def find_tracks_batch(
-    model: Model, events: Sequence[Event], context: Context | None = None
+    model: Model, events: Iterable[Event], context: Context | None = None
 ) -> list[Tracks]:
     """The tracks of each event, as find_tracks gives them, with its warning; on
     the CPU each thread of the context runs an event, which is faster as a whole
     and takes the memory of as many."""
+    events = list(events)
     pointers = [_handle.pointer("events", one) for one in events]
     event = (_declarations.etx_event * len(pointers))(
         *(one._as_parameter_ for one in pointers)
@@ -198,7 +210,9 @@ def label(
     replace its fields, as cut=0.3. event gives the positions that the methods
     "walkthrough" and "best_first" need.
     """
-    chosen = dataclasses.replace(options or LabelOptions(), **changes)
+    options = LabelOptions() if options is None else options
+    _errors.expect("options", options, "LabelOptions")
+    chosen = dataclasses.replace(options, **changes)
     filled = _library.defaults(
         _declarations.etx_label_options,
         **dataclasses.asdict(chosen)
@@ -229,7 +243,7 @@ def find_long_tracks(
     find_tracks begins with this for such a model. options:
     model.first_pass_options, unless given.
     """
-    filled = None if options is None else ctypes.byref(options._filled())
+    filled = None if options is None else filled_of(options, "FirstPassOptions")
     with context_or_default(context)._use() as used:
         return Tracks(
             _handle.make(
@@ -256,7 +270,7 @@ def complete_tracks(
     find_tracks does this with such a model. options: model.completion_options,
     unless given.
     """
-    filled = None if options is None else ctypes.byref(options._filled())
+    filled = None if options is None else filled_of(options, "CompletionOptions")
     with context_or_default(context)._use() as used:
         return Tracks(
             _handle.make(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ._archive import Archive, Inert
-from ._facts import ConvertError, Facts, StateDict
+from ._facts import SETTINGS, ConvertError, Facts, StateDict, with_setting
 
 NORMS = ("LayerNorm", "BatchNorm1d")
 EPS = (  # in the code of a scripted norm, or of a traced one
@@ -27,6 +27,10 @@ EPS = (  # in the code of a scripted norm, or of a traced one
     r"torch\.batch_norm\(.*, (\S+), (?:True|False)\)",
     r"torch\.layer_norm\(.*\], \w+, \w+, ([^,)]+)",
 )
+SETTING = {  # in the code of a scripted activation, or of a traced one
+    "ELU": r"\b(?:alpha : Final\[float\] = |elu_?\(\w+, )([^\s,)]+)",
+    "GELU": r'\bapproximate(?: : Final\[str\] = |=)"(\w+)"',
+}
 STEPS = {  # of a frozen graph
     "aten::layer_norm": "LayerNorm",
     "aten::batch_norm": "BatchNorm1d",
@@ -38,7 +42,9 @@ STEPS = {  # of a frozen graph
     "aten::tanh_": "Tanh",
     "aten::gelu": "GELU",
     "aten::elu": "ELU",
+    "aten::elu_": "ELU",
     "aten::sigmoid": "Sigmoid",
+    "aten::dropout": "Dropout",
 }
 
 
@@ -72,8 +78,8 @@ def _walk(
     for name, child in children.items():
         kind = child.name.rpartition(".")[2]
         facts.kinds[head + name] = kind
+        text = code.get(child.name.rpartition(".")[0], "")
         if kind in NORMS:
-            text = code.get(child.name.rpartition(".")[0], "")
             found = [match for pattern in EPS if (match := re.search(pattern, text))]
             eps = child.state.get("eps") or (float(found[0][1]) if found else None)
             if eps is not None:
@@ -83,8 +89,17 @@ def _walk(
                 linear = head + name
                 facts.after[linear] = []
             elif linear:
-                facts.after[linear].append(kind)
+                facts.after[linear].append(_named(kind, text))
         _walk(child, f"{head}{name}.", code, state, facts)
+
+
+def _named(kind: str, text: str) -> str:
+    """The class of a layer with what its code says of its setting."""
+    for value in re.findall(SETTING.get(kind, "$^"), text):
+        named = with_setting(kind, float(value) if kind == "ELU" else value)
+        if named != kind:
+            return named
+    return kind
 
 
 def load_module(path: str) -> Any:
@@ -107,21 +122,34 @@ def frozen_state(module: Any, facts: Facts) -> StateDict:
     layers: list[tuple[Any, Any]] = []
     norms: dict[int, tuple[Any, Any]] = {}  # by the layer before
     after: list[list[str]] = []
+    unknown: list[str] = []  # what else reads the end of the last layer
+    end = ""
     for node in _nodes(module.graph):
         inputs = [value.node() for value in node.inputs()]
-        if node.kind() == "aten::addmm":
-            layers.append((_tensor(inputs[2]).T, _tensor(inputs[0])))
+        if node.kind() in ("aten::addmm", "aten::linear"):
+            if layers:
+                after[-1] += unknown
+            weight, bias = (2, 0) if node.kind() == "aten::addmm" else (1, 2)
+            matrix = _tensor(inputs[weight])
+            matrix = matrix.T if node.kind() == "aten::addmm" else matrix
+            layers.append((matrix, _tensor(inputs[bias])))
             after.append([])
-        elif node.kind() == "aten::linear":
-            layers.append((_tensor(inputs[1]), _tensor(inputs[2])))
-            after.append([])
+            unknown = []
+            end = node.output().debugName()
         elif node.kind() in STEPS and layers:
-            after[-1].append(STEPS[node.kind()])
+            end = node.output().debugName()
+            kind = STEPS[node.kind()]
+            if kind in SETTINGS and len(inputs) > 1:
+                kind = with_setting(kind, inputs[1].output().toIValue())
+            after[-1].append(kind)
             if node.kind() == "aten::batch_norm":
                 raise ConvertError("batch norm in a frozen module: save it unfrozen")
             if node.kind() == "aten::layer_norm" and _tensor(inputs[2]) is not None:
                 norms[len(layers) - 1] = (_tensor(inputs[2]), _tensor(inputs[3]))
                 facts.eps["LayerNorm"] = {inputs[4].output().toIValue()}
+        elif end in [value.debugName() for value in node.inputs()]:
+            made = [str(value.type()) for value in node.outputs()]
+            unknown += [node.kind()] if made == ["Tensor"] else []
     shared = len({weight.ctypes.data for weight, _ in norms.values()}) == 1
     if shared and 0 not in norms and len(norms) == len(layers) - 2:
         names, state = _vanilla(layers, next(iter(norms.values())))

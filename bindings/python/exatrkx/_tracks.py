@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _handle, _html, _library
+from . import _errors, _handle, _html, _library
 from ._arrays import address, array
 from ._event import Event
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 def check_hits(event: Event, tracks: Tracks | None) -> None:
     """Refuse tracks of another event, by the number of its hits."""
     _handle.pointer("event", event)
-    if tracks is not None and tracks.n_hits != event.n_hits:
+    if tracks is None:
+        return
+    _errors.expect("tracks", tracks, "Tracks")
+    if tracks.n_hits != event.n_hits:
         raise ValueError(f"tracks of {tracks.n_hits} hits, event of {event.n_hits}")
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ._arrays import together
+from ._errors import expect
 from ._event_truth import Event, single
 from ._plot_style import (
     BLUE,
@@ -64,6 +66,7 @@ def _table_of(event: Event, tracks: Any) -> Table:
     """hit_id and track_id of a file, or of an exatrkx.Tracks."""
     if isinstance(tracks, (str, os.PathLike)):
         return read_table(os.fspath(tracks), ("hit_id", "track_id"))
+    expect("tracks", tracks, "Tracks")
     if tracks.n_hits != event.n_hits:
         raise ValueError(
             f"tracks of {tracks.n_hits} hits, the event has {event.n_hits}"
@@ -98,7 +101,7 @@ def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
     has_majority = n_best > fraction * size
     counted = size >= cuts.min_track_hits
     matches = counted & has_majority
-    matches[matches] = (n_best > fraction * hits_of[best])[matches]
+    matches[matches] = n_best[matches] > fraction * hits_of[best[matches]]
     is_found = np.zeros(n_particles, dtype=bool)
     is_found[best[matches]] = True
     use = event.particles["q"] != 0
@@ -138,7 +141,7 @@ def match_all(
     """Match several events, each on its own, and concatenate the results."""
     parts = [
         match(Event(prefix), file, cuts)
-        for prefix, file in zip(prefixes, tracks, strict=True)
+        for prefix, file in together(events=prefixes, tracks=tracks)
     ]
     names = Matched.__dataclass_fields__
     return Matched(

@@ -16,7 +16,13 @@ from . import _errors, _handle, _html, _library, _progress
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
-from ._model import CompletionOptions, FirstPassOptions, Model, ModuleMapOptions
+from ._model import (
+    CompletionOptions,
+    FirstPassOptions,
+    Model,
+    ModuleMapOptions,
+    filled_of,
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ class Trainer(_handle.Handle):
         """
         text = config if isinstance(config, str) else json.dumps(config)
         self._context = Context() if context is None else context
+        _errors.expect("context", self._context, "Context")
         with self._context._use() as used:
             super().__init__(
                 _handle.make(
@@ -222,6 +229,7 @@ def _learn(
     model: Model,
     events: Event | Iterable[Event],
     options: CompletionOptions | FirstPassOptions | ModuleMapOptions,
+    wanted: str,
 ) -> Model:
     kept = [_handle.pointer("events", event) for event in several(events)]
     pointers = (ctypes.c_void_p * len(kept))(
@@ -234,7 +242,7 @@ def _learn(
             _handle.pointer("model", model),
             pointers,
             len(kept),
-            ctypes.byref(options._filled()),
+            filled_of(options, wanted),
         )
     )
 
@@ -249,8 +257,10 @@ def learn_completion(
     Learned from the true tracks of events with truth and modules: one full
     event or ten small ones are enough.
     """
-    used = options or CompletionOptions()
-    return _learn("etx_model_learn_completion", model, events, used)
+    used = CompletionOptions() if options is None else options
+    return _learn(
+        "etx_model_learn_completion", model, events, used, "CompletionOptions"
+    )
 
 
 def learn_first_pass(
@@ -260,8 +270,10 @@ def learn_first_pass(
 ) -> Model:
     """A copy of model, which has a completion, whose find_tracks begins with
     long tracks. Learned as learn_completion does."""
-    used = options or FirstPassOptions()
-    return _learn("etx_model_learn_first_pass", model, events, used)
+    used = FirstPassOptions() if options is None else options
+    return _learn(
+        "etx_model_learn_first_pass", model, events, used, "FirstPassOptions"
+    )
 
 
 def learn_module_map(
@@ -271,5 +283,7 @@ def learn_module_map(
 ) -> Model:
     """A copy of model whose candidate edges come from a map of the modules, or
     layers, that true tracks of events cross after each other."""
-    used = options or ModuleMapOptions()
-    return _learn("etx_model_learn_module_map", model, events, used)
+    used = ModuleMapOptions() if options is None else options
+    return _learn(
+        "etx_model_learn_module_map", model, events, used, "ModuleMapOptions"
+    )

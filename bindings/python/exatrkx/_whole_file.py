@@ -19,8 +19,7 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
         else:
             _replace(os.path.realpath(path), data)
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None
-        raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def _is_direct(path: str | os.PathLike[str]) -> bool:

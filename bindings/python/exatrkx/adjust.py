@@ -21,12 +21,10 @@ from typing import Any
 from . import safetensors_file
 from ._model import Model
 
-CONFIG = "etx.config"
 CELL_FEATURES = (
     "log_cell_count", "cell_count", "cell_val",
     "lx", "ly", "lz", "leta", "lphi", "geta", "gphi",
 )  # fmt: skip
-STAGES = ("embedding", "cascade", "filter", "gnn")
 # The weights of each network that multiply node features, and of how many hits.
 NODE_WEIGHTS = {
     "mlp": (("layers.0.weight", 1),),
@@ -72,7 +70,8 @@ def drop_cells(name: str, stage: dict[str, Any], tensors: dict[str, Any]) -> Non
     n = len(features)
     for weight, n_hits in NODE_WEIGHTS[stage["arch"]]:
         values = tensors[f"{name}.{weight}"]
-        n_columns = n * n_hits + (len(stage["edge_features"]) if n_hits > 1 else 0)
+        n_edge = len(stage.get("edge_features", []))
+        n_columns = n * n_hits + (n_edge if n_hits > 1 else 0)
         if values.shape[1] != n_columns:
             raise AdjustError(
                 f"{name}.{weight}: {values.shape[1]} columns where features have "
@@ -96,16 +95,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_intermixed_args(arguments)
     try:
         tensors, metadata = safetensors_file.read(options.model)
-        if CONFIG not in metadata:
-            raise AdjustError(f"no model file: its metadata lack {CONFIG}")
-        config = json.loads(metadata[CONFIG])
+        config = safetensors_file.config_of(metadata)
         if options.without_cells:
-            for name in STAGES:
+            for name in safetensors_file.NETWORKS:
                 if name in config:
                     drop_cells(name, config[name], tensors)
         for path, value in options.changes:
             adjust(config, path, value)
-        metadata[CONFIG] = json.dumps(config)
+        metadata[safetensors_file.CONFIG] = json.dumps(config)
         Model.from_bytes(safetensors_file.dump(tensors, metadata)).close()
         safetensors_file.write(options.out, tensors, metadata)
     except (OSError, ValueError) as error:

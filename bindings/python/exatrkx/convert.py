@@ -32,10 +32,10 @@ from ._facts import ConvertError, Hparams
 from ._families import CONVERTERS, STAGES, Converted
 from ._source import Source
 from ._state_dict import read_hparams, read_weights
+from .safetensors_file import CONFIG
 
 CELLS = "cell_count cell_val leta lphi lx ly lz geta gphi".split()
 SPACE = [("r", 1000.0), ("phi", math.pi), ("z", 1000.0)]
-CONFIG = "etx.config"
 
 Features = list[dict[str, Any]]
 
@@ -223,9 +223,10 @@ def dump_alone(
 def read_model(path: str) -> tuple[safetensors_file.Tensors, dict[str, Any]]:
     """Tensors and etx.config of a model file."""
     tensors, metadata = safetensors_file.read(path)
-    if CONFIG not in metadata:
-        raise ConvertError(f"{path}: no model file: it lacks {CONFIG}")
-    return tensors, json.loads(metadata[CONFIG])
+    try:
+        return tensors, safetensors_file.config_of(metadata)
+    except safetensors_file.FormatError as error:
+        raise ConvertError(f"{path}: {error}") from None
 
 
 def json_object(text: str) -> dict[str, Any]:

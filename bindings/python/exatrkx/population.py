@@ -8,7 +8,8 @@ Population-based training (Jaderberg et al., arXiv:1711.09846) with etx-train. T
 options that are named are drawn for every member, within a factor of --spread of
 the config's value. All members train for --steps. Then each of the worst quarter
 continues from the model of a random member of the best quarter (exploit) with its
-options times 0.8 or 1.25 (explore); and so on. The moments of the optimiser start
+options times 0.8 or 1.25 (explore); and so on. An option that is a whole number in
+the config is rounded where it is used, to 1 or more. The moments of the optimiser start
 again with each generation, and so does the schedule of the learning rate.
 
 FOLDER/population.jsonl has a line per generation, FOLDER/best.safetensors is the
@@ -74,7 +75,8 @@ def with_options(config: dict[str, Any], options: dict[str, float]) -> dict[str,
         section = made
         for folder in folders:
             section = section[folder]
-        section[name] = value
+        is_whole = isinstance(section[name], int)
+        section[name] = max(round(value), 1) if is_whole else value
     return made
 
 

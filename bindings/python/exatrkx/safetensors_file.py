@@ -26,6 +26,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
 }
 METADATA = "__metadata__"
+CONFIG = "etx.config"  # of a model file, in its metadata
+NETWORKS = ("embedding", "cascade", "filter", "gnn")
 MAX_HEADER = 16 << 20
 
 Tensors = dict[str, np.ndarray]
@@ -87,6 +89,22 @@ def read(path: str) -> tuple[Tensors, dict[str, str]]:
     """Tensors and metadata of a file."""
     with open(path, "rb") as file:
         return parse(file.read())
+
+
+def config_of(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """The parsed etx.config of a model file; FormatError."""
+    if CONFIG not in metadata:
+        raise FormatError(f"no model file: its metadata lack {CONFIG}")
+    try:
+        config = json.loads(metadata[CONFIG])
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise FormatError(f"{CONFIG} is not valid JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise FormatError(f"{CONFIG} is no object but {type(config).__name__}")
+    for name in NETWORKS:
+        if not isinstance(config.get(name, {}), dict):
+            raise FormatError(f"{CONFIG}: {name} is no object but {config[name]!r}")
+    return config
 
 
 def _kind_of(name: str, dtype: np.dtype[Any]) -> tuple[str, np.dtype[Any]]:

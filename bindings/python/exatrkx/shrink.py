@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 
 from . import safetensors_file
+from .safetensors_file import CONFIG, config_of
 from .widen import DEFAULT_HIDDEN, FAMILY, refuse_bytes
 
-CONFIG = "etx.config"
 SCALE = ".scale"
 TABLES = ("completion.", "first_pass.", "module_map.")  # no weights
 PLAIN = {"hidden", "n_iterations", "activation", "norm"}  # options of the graph network
@@ -115,15 +115,14 @@ def importance(tensors: safetensors_file.Tensors, units: Units) -> np.ndarray:
 
 
 def narrow(
-    tensors: safetensors_file.Tensors, config: str, fraction: float
-) -> tuple[safetensors_file.Tensors, str]:
-    """The tensors and the config with fewer units."""
+    tensors: safetensors_file.Tensors, config: dict[str, Any], fraction: float
+) -> safetensors_file.Tensors:
+    """The tensors with fewer units; config is changed."""
     refuse_bytes(tensors)
-    parsed = json.loads(config)
-    families = [parsed.get(stage, {}).get("arch") for stage in ("filter", "gnn")]
+    families = [config.get(stage, {}).get("arch") for stage in ("filter", "gnn")]
     if families != ["edge_filter", FAMILY]:
         raise ShrinkError(f"--narrow: needs an edge_filter and an {FAMILY}")
-    network = parsed["gnn"].setdefault("options", {})
+    network = config["gnn"].setdefault("options", {})
     layers = inner_units(tensors, "filter.layers")
     rows: dict[str, np.ndarray] = {}
     columns: dict[str, np.ndarray] = {}
@@ -144,10 +143,10 @@ def narrow(
         if layer in columns and array.ndim == 2:
             out[name] = array[:, columns[layer]]
     widths = [int(rows[units.outputs[0]].sum()) for units in layers]
-    parsed["filter"].setdefault("options", {})["hidden"] = widths
+    config["filter"].setdefault("options", {})["hidden"] = widths
     network["hidden"] = len(out["gnn.node_encoder.0.bias"])
-    parsed.setdefault("training", {})["narrow"] = fraction
-    return out, json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
+    describe(config, "narrow", fraction)
+    return out
 
 
 def to_half(name: str, weight: np.ndarray) -> dict[str, np.ndarray]:
@@ -188,12 +187,10 @@ def shrink(
     return out
 
 
-def describe(config: str, fraction: float, bits: str | None) -> str:
-    """etx.config with what was done among its provenance."""
-    parsed = json.loads(config)
-    done = {"prune": fraction, "quantise": bits or "none"}
-    parsed.setdefault("training", {})["shrink"] = done
-    return json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
+def describe(config: dict[str, Any], name: str, done: object) -> None:
+    """Add what was done to the provenance, or replace what is no object."""
+    known = config.get("training")
+    config["training"] = (known if isinstance(known, dict) else {}) | {name: done}
 
 
 def parse_fraction(text: str) -> float:
@@ -227,14 +224,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse_arguments(arguments)
     try:
         tensors, metadata = safetensors_file.read(options.model)
-        if CONFIG not in metadata:
-            raise ShrinkError(f"no model file: its metadata lack {CONFIG}")
+        config = config_of(metadata)
         if options.narrow > 0:
-            tensors, metadata[CONFIG] = narrow(
-                tensors, metadata[CONFIG], options.narrow
-            )
+            tensors = narrow(tensors, config, options.narrow)
         tensors = shrink(tensors, options.prune, options.quantise)
-        metadata[CONFIG] = describe(metadata[CONFIG], options.prune, options.quantise)
+        done = {"prune": options.prune, "quantise": options.quantise or "none"}
+        describe(config, "shrink", done)
+        metadata[CONFIG] = json.dumps(
+            config, ensure_ascii=False, separators=(",", ":")
+        )
         safetensors_file.write(options.out, tensors, metadata)
     except (OSError, ValueError) as error:
         print(f"shrink: {options.model}: {error}", file=sys.stderr)

@@ -25,7 +25,6 @@ import numpy as np
 
 from . import safetensors_file
 
-CONFIG = "etx.config"
 PREFIX = "gnn."
 FAMILY = "interaction_network"
 DEFAULT_HIDDEN = 32
@@ -182,12 +181,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse_arguments(arguments)
     try:
         tensors, metadata = safetensors_file.read(options.model)
-        if CONFIG not in metadata:
-            raise WidenError(f"no model file: its metadata lack {CONFIG}")
-        config = json.loads(metadata[CONFIG])
+        config = safetensors_file.config_of(metadata)
         tensors = add_node_features(config, tensors, dict(options.node_feature))
         tensors = widen(config, tensors, options.factor, options.seed)
-        metadata[CONFIG] = json.dumps(
+        metadata[safetensors_file.CONFIG] = json.dumps(
             config, ensure_ascii=False, separators=(",", ":")
         )
         from ._model import Model

@@ -82,6 +82,8 @@ static etx_status share_norm(struct state *state, struct etx_network *network)
         ETX_CHECK(declare_shared(&shift, network, "norm.shift",
             state->hidden.width[0], ETX_INIT_ZERO));
     }
+    if (style->norm == ETX_NORM_BATCH)
+        network->needs_whole = etx_batch_norm_needs_whole;
     for (int32_t k = 1; k < state->hidden.n; k++) {
         struct etx_mlp_layer_offsets *offsets = &state->block.layer[k];
 

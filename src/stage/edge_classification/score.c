@@ -81,7 +81,7 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
         etx_graph_mirror_set(graph, context, copy);
         copy = NULL;
     } else if (device != mirror) {
-        ETX_CHECK(etx_graph_mirror_scores(graph));
+        etx_graph_mirror_scores(graph);
     }
 done:
     etx_graph_free(copy);

@@ -35,6 +35,7 @@ static const struct {
 
 /* One pass; arrays in the arena. */
 struct pass {
+    const struct etx_stream *stream;
     struct etx_first_pass_search *search; /* [threads] */
     int64_t n_first;
     int32_t *first;                  /* [n_first] hits that begin tracks */
@@ -58,7 +59,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
         else
             etx_seed_candidates(best, search, pass->first[k]);
     }
-    return ETX_OK;
+    return worker == 0 ? etx_check_cancelled(pass->stream) : ETX_OK;
 }
 
 /* The seeds of this pass. */
@@ -178,7 +179,7 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int32_t n_threads = etx_pool_n_threads(context->stream->pool);
     struct etx_step_cache *cache = NULL;
-    struct pass pass = {.n_first = 0};
+    struct pass pass = {.stream = context->stream};
     etx_status status;
 
     ETX_CHECK(etx_check_cancelled(context->stream));

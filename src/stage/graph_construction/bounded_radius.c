@@ -112,7 +112,7 @@ static etx_status count_pairs(struct sample *sample,
         .radius = neighbours->radius,
         .point = sample->point,
         .radius_graph = context->ops->radius_graph,
-        .max_edges = etx_stage_max_edges(context, neighbours->max_edges),
+        .max_edges = etx_stage_free_edges(context, 0, neighbours->max_edges),
         .count = sample->n_pairs};
 
     return context->ops->distance_bins(context->stream, &bins);

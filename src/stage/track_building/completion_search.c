@@ -309,7 +309,7 @@ void etx_completion_propose(struct etx_completion_proposal *out,
         const int32_t to = etx_completion_step_to(completion, k);
         bool is_found = false;
 
-        /* The free helix only where the beam line leads to no hit. */
+        /* The free helix only where the beam line leads to no better hit. */
         for (int32_t kind = ETX_N_HELICES - 1; kind >= 0 && !is_found; kind--) {
             struct crossing crossing;
 

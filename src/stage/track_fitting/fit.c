@@ -250,11 +250,17 @@ static etx_status fit_block(void *argument, int64_t block, int32_t worker)
 {
     const struct fit *fit = argument;
     struct worker *mine = &fit->worker[2 * worker];
+    etx_status status = ETX_OK;
 
     for (int64_t t = block * BLOCK;
-         t < (block + 1) * BLOCK && t < fit->tracks->n_tracks; t++)
+         t < (block + 1) * BLOCK && t < fit->tracks->n_tracks &&
+         status == ETX_OK;
+         t++) {
         fit_track(fit, mine, mine + 1, t);
-    return worker == 0 ? etx_check_cancelled(fit->stream) : ETX_OK;
+        if (worker == 0)
+            status = etx_check_cancelled(fit->stream);
+    }
+    return status;
 }
 
 /* The module of every hit of a track. */
@@ -273,9 +279,9 @@ static etx_status find_modules(
         fit->module[i] = etx_detector_find(detector, volume, layer, module);
         if (fit->module[i] == NULL)
             return etx_fail(ETX_ERR_ARGUMENT,
-                "hit %" PRId64 " is on volume %d, layer %d, module %d, which "
-                "the detector does not have",
-                event->hit_id[i], volume, layer, module);
+                "hit row %d (id %" PRId64 "): the detector has no module with "
+                "volume %d, layer %d, module %d",
+                (int)i, event->hit_id[i], volume, layer, module);
     }
     return ETX_OK;
 }

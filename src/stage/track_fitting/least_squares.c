@@ -94,6 +94,7 @@ bool etx_least_squares_solve(struct etx_least_squares *fit, bool is_new)
             fit->step[p] += fit->parameter_covariance[p][q] * slope[q];
         fit->step_chi2 += fit->step[p] * slope[p];
     }
-    fit->chi2 -= fit->step_chi2;
-    return isfinite(fit->chi2);
+    const double chi2 = fit->chi2 - fit->step_chi2;
+    fit->chi2 = fmax(chi2, 0.0); /* an exact fit leaves what rounding does */
+    return isfinite(chi2);
 }

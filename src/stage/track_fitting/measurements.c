@@ -19,6 +19,7 @@ struct crossing {
     double kink[ETX_N_LOCAL][3]; /* mm per mm: one standard deviation */
     double length;               /* mm from the start of the path, in space */
     double slower;               /* momentum before the module over behind it */
+    double gain; /* derivative of 1 / momentum behind it by that before it */
 };
 
 static double dot(const double a[3], const double b[3])
@@ -42,10 +43,15 @@ void etx_measurement_make(struct etx_measurement *out, const float *position,
         out->sigma[a] = fmax(scale * pitch[a] / UNIFORM_RMS, MIN_SIGMA);
 }
 
+static double find_energy(double momentum, double mass)
+{
+    return sqrt(momentum * momentum + mass * mass);
+}
+
 /* Standard deviation of the angle, in a plane, after x radiation lengths. */
 static double scattering_angle(double momentum, double mass, double x)
 {
-    const double velocity = momentum / sqrt(momentum * momentum + mass * mass);
+    const double velocity = momentum / find_energy(momentum, mass);
 
     return 0.0136 / (velocity * momentum) * sqrt(x) * (1.0 + 0.038 * log(x));
 }
@@ -54,7 +60,7 @@ static double scattering_angle(double momentum, double mass, double x)
  * of its kinetic energy at least: a step of the fit may guess too little. */
 static double slow_down(double momentum, double mass, double loss)
 {
-    const double before = sqrt(momentum * momentum + mass * mass);
+    const double before = find_energy(momentum, mass);
     const double behind = before - fmin(loss, 0.5 * (before - mass));
 
     return momentum / sqrt(behind * behind - mass * mass);
@@ -82,6 +88,9 @@ static void cross(struct crossing *out, const struct etx_path_point *point,
     out->slower = has_material ? slow_down(pt * norm, mass,
                                      x * (double)options->energy_loss)
                                : 1.0;
+    out->gain = out->slower * out->slower * out->slower *
+                find_energy(pt * norm / out->slower, mass) /
+                find_energy(pt * norm, mass);
     /* Across the path: in the transverse plane, and towards the axis. */
     const double sideward[3] = {-sine, cosine, 0.0};
     const double upward[3] = {
@@ -182,6 +191,7 @@ bool etx_measurements_compare(struct etx_least_squares *out,
         cross(&crossing[i], &point, measurement[i].normal, options);
         fill_rows(out, i, &measurement[i], &crossing[i], &point);
         point.q_over_pt *= crossing[i].slower;
+        point.gain *= crossing[i].gain;
     }
     if (has_covariance)
         fill_covariance(out, measurement, crossing, n);

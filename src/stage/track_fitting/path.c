@@ -72,6 +72,7 @@ void etx_path_start(
     memset(point, 0, sizeof *point);
     point->phi = phi;
     point->q_over_pt = parameters[ETX_PATH_Q_OVER_PT];
+    point->gain = 1.0;
     point->direction[0] = cos(phi);
     point->direction[1] = sin(phi);
     point->direction[2] = parameters[ETX_PATH_COT_THETA];
@@ -145,6 +146,7 @@ static void follow_arc(
         find_force(field, point->position, point->direction, point->q_over_pt);
     const struct force end = predict_force(point, &begin, field, s);
     const double per_momentum = 0.5 * (begin.turn + end.turn);
+    const double by_start = per_momentum * point->gain;
     const double slope_growth = 0.5 * (begin.slope + end.slope);
     const double curvature = per_momentum * point->q_over_pt;
     /* Of a curvature that grows linearly, across the chord. */
@@ -167,10 +169,10 @@ static void follow_arc(
         point->derivative[0][p] -= y * turn;
         point->derivative[1][p] += x * turn;
     }
-    point->derivative[0][ETX_PATH_Q_OVER_PT] += per_momentum * x_by_curvature;
-    point->derivative[1][ETX_PATH_Q_OVER_PT] += per_momentum * y_by_curvature;
+    point->derivative[0][ETX_PATH_Q_OVER_PT] += by_start * x_by_curvature;
+    point->derivative[1][ETX_PATH_Q_OVER_PT] += by_start * y_by_curvature;
     point->derivative[2][ETX_PATH_COT_THETA] += s;
-    point->phi_derivative[ETX_PATH_Q_OVER_PT] += per_momentum * s;
+    point->phi_derivative[ETX_PATH_Q_OVER_PT] += by_start * s;
     point->position[0] += x - aside * sin(point->phi + half);
     point->position[1] += y + aside * cos(point->phi + half);
     point->position[2] += s * (point->direction[2] + 0.5 * s * slope_growth);

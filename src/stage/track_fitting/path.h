@@ -1,8 +1,8 @@
 /* stage/track_fitting/path.h -- the path of a charged particle in a solenoid.
  *
  * The path starts at the point of closest approach to the z axis and is a chain
- * of helices, each in the field at its middle. The derivatives by the
- * parameters leave out that the field changes with them.
+ * of helices, each in the mean of the fields at its ends. The derivatives by
+ * the parameters leave out that the field changes with them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_STAGE_TRACK_FITTING_PATH_H
@@ -38,7 +38,8 @@ struct etx_path_point {
     double position[3];
     double direction[3]; /* of transverse length 1 */
     double phi;
-    double q_over_pt;                 /* 1/GeV, here */
+    double q_over_pt; /* 1/GeV, here */
+    double gain;      /* its derivative by that of the start: energy loss */
     double derivative[3][ETX_N_PATH]; /* of the position */
     double phi_derivative[ETX_N_PATH];
     double length; /* mm, transverse, from the start; negative before it */

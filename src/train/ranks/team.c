@@ -19,6 +19,9 @@ static etx_status check_team(const etx_team *team)
         return etx_fail(ETX_ERR_ARGUMENT,
             "team: deal %d is neither 0 (balanced) nor 1 (in turn)",
             (int)team->deal);
+    if (team->is_fast != 0 && team->is_fast != 1)
+        return etx_fail(ETX_ERR_ARGUMENT, "team: is_fast is %d, not 0 or 1",
+            (int)team->is_fast);
     if (team->reserved != 0)
         return etx_fail(ETX_ERR_ARGUMENT, "team: reserved is %d and must be 0",
             (int)team->reserved);

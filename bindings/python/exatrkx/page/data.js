@@ -23,7 +23,7 @@ function colourOf(number) {
 class Groups {
   constructor(name, label, members, offsets) {
     this.name = name;
-    this.label = label;      /* [n_hits], -1 = none */
+    this.label = label;      /* [n_hits], of several the first, -1 = none */
     this.members = members;  /* rows, by group, in the order along it */
     this.offsets = offsets;  /* [n_groups + 1] */
   }
@@ -53,24 +53,22 @@ class Groups {
   }
 }
 
-/* Groups from labels; along a group hits are further and further out. */
-function groupsOf(name, label, position) {
-  const rows = [];
-  let count = 0;
-  for (let i = 0; i < label.length; i++)
-    if (label[i] >= 0) {
-      rows.push(i);
-      count = Math.max(count, label[i] + 1);
-    }
+/* Groups from lists of hits, which may share some; along a group hits are
+   further and further out. */
+function groupsOf(name, lists, position) {
+  const rows = decode(lists.hits, Uint32Array);
+  const offsets = decode(lists.offsets, Uint32Array);
+  const label = new Int32Array(position.length / 3).fill(-1);
   const out = new Float64Array(label.length);
   for (let i = 0; i < out.length; i++)
     out[i] = Math.hypot(position[3 * i], position[3 * i + 1],
       position[3 * i + 2]);
-  rows.sort((a, b) => label[a] - label[b] || out[a] - out[b]);
-  const offsets = new Uint32Array(count + 1);
-  for (const i of rows) offsets[label[i] + 1]++;
-  for (let g = 0; g < count; g++) offsets[g + 1] += offsets[g];
-  return new Groups(name, label, Uint32Array.from(rows), offsets);
+  for (let g = offsets.length - 2; g >= 0; g--) {
+    const own = rows.subarray(offsets[g], offsets[g + 1]);
+    own.sort((a, b) => out[a] - out[b]);
+    for (const i of own) label[i] = g;
+  }
+  return new Groups(name, label, rows, offsets);
 }
 
 /* particle [n_groups]: the one with more than half of the hits, -1 = none, a
@@ -104,8 +102,7 @@ function readEvent() {
   event.count = event.hitId.length;
   for (const name of ["track", "particle"])
     if (json[name] !== null)
-      event.groupings.push(
-        groupsOf(name, decode(json[name], Int32Array), event.position));
+      event.groupings.push(groupsOf(name, json[name], event.position));
   const particles = event.groupings.find((g) => g.name === "particle");
   if (particles)
     for (const groups of event.groupings) compare(groups, particles);

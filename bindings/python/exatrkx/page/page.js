@@ -74,10 +74,11 @@ function verdictOf(groups, group) {
 /* Colours and lines from the controls and the pick. */
 function refresh() {
   const groups = state.grouping, shown = filter();
+  const chosen = new Set(state.picked < 0 ? [] : groups.hitsOf(state.picked));
   for (let i = 0; i < event_.count; i++) {
-    const group = groups ? groups.label[i] : -1;
+    const group = chosen.has(i) ? state.picked : groups ? groups.label[i] : -1;
     const inside = group >= 0 && shown(group);
-    const dim = state.picked >= 0 && group !== state.picked;
+    const dim = state.picked >= 0 && !chosen.has(i);
     const colour = !inside ? LOOSE
       : state.byMatch ? verdictOf(groups, group) : colourOf(group);
     const alpha = inside ? 235 : get("loose").checked ? 130 : 0;
