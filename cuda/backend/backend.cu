@@ -47,11 +47,11 @@ static etx_status make_pool(struct etx_cuda *cuda)
     return ETX_OK;
 }
 
-static etx_status check_stream(const struct etx_cuda *cuda)
+static etx_status check_stream(const struct etx_cuda *cuda, cudaStream_t stream)
 {
     int device = -1;
 
-    ETX_CUDA(cudaStreamGetDevice(cuda->stream, &device));
+    ETX_CUDA(cudaStreamGetDevice(stream, &device));
     if (device != cuda->index)
         return etx_fail(ETX_ERR_ARGUMENT,
             "context options: stream is of device %d and device_index is %d",
@@ -61,9 +61,11 @@ static etx_status check_stream(const struct etx_cuda *cuda)
 
 static etx_status make_stream(struct etx_cuda *cuda, void *stream)
 {
-    cuda->stream = static_cast<cudaStream_t>(stream);
-    if (stream != NULL)
-        return check_stream(cuda);
+    if (stream != NULL) {
+        ETX_TRY(check_stream(cuda, static_cast<cudaStream_t>(stream)));
+        cuda->stream = static_cast<cudaStream_t>(stream);
+        return ETX_OK;
+    }
     ETX_CUDA(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     cuda->owns_stream = 1;
     return ETX_OK;

