@@ -156,7 +156,7 @@ static etx_status check_products(
     return ETX_OK;
 }
 
-/* An embedding beside a module map has no effect. */
+/* With a module map an embedding has no effect. */
 static etx_status check_module_map(
     const struct etx_train_config *config, const struct etx_json *model_config)
 {

@@ -187,24 +187,30 @@ done
 
 # A module map in place of the embedding: a wider window has more edges, a map
 # with triplets fewer. What is not learned has no options.
-learn="$programs/etx-learn-completion --data $event --out $out/map.safetensors"
+learn()
+{
+    code=$1
+    shift
+    exits "$code" "$programs/etx-learn-completion" --data $event \
+        --out "$out/map.safetensors" "$@"
+}
 previous=0
 for options in '--margin 0' '--margin 40 --triplets 1' '--margin 40'; do
     # shellcheck disable=SC2086
-    exits 0 $learn --module-map layers $options
+    learn 0 --module-map layers $options
     exits 0 "$programs/etx-graph" --stage graph --event $event \
         --model "$out/map.safetensors" --out "$out/map.csv"
     edges=$(wc -l <"$out/map.csv")
     [ "$edges" -gt "$previous" ] || fail "module map: $options, $edges edges"
     previous=$edges
 done
-exits 2 $learn --module-map layers --max-join 1
-exits 2 $learn --triplets 1
-exits 2 $learn --module-map cells
+learn 2 --module-map layers --max-join 1
+learn 2 --triplets 1
+learn 2 --module-map cells
 exits 1 "$programs/etx-learn-completion" --data $event --out /nonexistent/x
 for option in '--max-distance 0' '--max-random 0' '--min-layers 0'; do
     # shellcheck disable=SC2086
-    exits 0 $learn $option
+    learn 0 $option
     exits 0 "$programs/etx-find-tracks" --event $event \
         --model "$out/map.safetensors" --out "$out/other.csv"
     ! cmp -s "$out/tracks.csv" "$out/other.csv" || fail "completion: $option"
