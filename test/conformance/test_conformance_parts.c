@@ -262,6 +262,10 @@ static const struct {
     {{"batch norm", "interaction_network", "{'norm': 'batch'}",
          .n_node_features = 3},
         "batch norm"},
+    {{"vanilla, batch norm", "edge_filter",
+         "{'hidden': [4, 4], 'style': 'vanilla', 'norm': 'batch'}",
+         .n_node_features = 3},
+        "batch norm"},
 };
 
 ETX_TEST(test_parts_refused, .rows = ROWS(refused))

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cylinders.h"
+#include "io_support.h"
 #include "job.h"
 
 #include "data/event.h"
@@ -435,7 +436,7 @@ ETX_TEST(test_completion_table_refused, .rows = ROWS(bad_tables))
 }
 
 /* Without a bound, or with the least momentum, also in the model. */
-ETX_TEST(test_completion_options_at_their_ends)
+IO_TEST(test_completion_options_at_their_ends)
 {
     scoped_model *start = io_model_make(io_model_small);
     scoped struct sample *sample = new_sample(5);
@@ -453,6 +454,10 @@ ETX_TEST(test_completion_options_at_their_ends)
     ck_assert_ok(etx_model_completion_options(&options, model));
     ck_assert_float_eq(options.min_pt, 0.01f);
     ck_assert_float_ge(options.max_distance, 1e30f);
+    ck_assert_ok(etx_model_save(model, io_path("m")));
+    ck_assert_ok(etx_model_load(&again, io_path("m")));
+    etx_model_free(again);
+    again = NULL;
     ck_assert_ok(
         etx_model_learn_completion(&again, model, events, 1, &options));
 }

@@ -162,8 +162,14 @@ ETX_TEST(test_dist_team_comes_first)
     struct train_bench bench;
     struct lone lone = {.n_sums = 1};
     const etx_team team = make_lone(&lone);
+    etx_team other = team;
 
+    other.is_fast = 2;
     bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_fails(etx_trainer_set_team(bench.trainer, &other),
+        ETX_ERR_ARGUMENT, "is_fast is 2");
+    ck_assert_fails(etx_trainer_add_event(bench.trainer, bench.event[0], 2),
+        ETX_ERR_ARGUMENT, "validation is 2");
     train_bench_steps(bench.trainer, 1);
     ck_assert_fails(etx_trainer_set_team(bench.trainer, &team),
         ETX_ERR_ARGUMENT, "made 1 steps");

@@ -52,6 +52,11 @@ static const struct refusal refusals[] = {
     {"{'schema': 1, 'gnn': {'arch': 'edge_filter', 'node_features':" R
      ", 'edge_features': [{'name': 'DR', 'scale': 1}]}}",
         "gnn.edge_features: unknown edge feature 'DR'"},
+    {"{'schema': 1, 'module_map': {'units': 1}}",
+        "module_map: unknown option 'units'"},
+    {"{'schema': 1, 'gnn': {'arch': 'triplet_gnn', 'node_features':" R
+     ", 'options': {'triplets': {'pt_layers': 2}}}}",
+        "triplet_gnn: option 'pt_layers' of 'triplets'"},
     {"{'schema': 1, 'filter': {'arch': 'edge_filter', 'node_features':" R "}}",
         "filter: there is no 'cut'"},
     {"{'schema': 1, 'filter': {'arch': 'edge_filter', 'cut': 'x'}}",

@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_models.h"
 
+#include "base/heap.h"
 #include "io/safetensors.h"
+#include "stage/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -187,6 +189,37 @@ IO_TEST(test_io_tables_unknown_tensor)
         "tensor unknown is no parameter of this model");
     ck_assert_ptr_null(model);
     etx_bytes_release(&bytes);
+}
+
+/* Nor a table that the config does not mention. */
+IO_TEST(test_io_tables_without_a_key)
+{
+    scoped_tensor_file *file = NULL;
+    scoped_model *whole = NULL;
+    struct etx_bytes bytes;
+    struct etx_json *config = NULL;
+    struct etx_json *metadata = NULL;
+    char *text = NULL;
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_model_load(&whole, MODEL));
+    ck_assert_ok(etx_json_parse(
+        &config, "etx.config", whole->config, strlen(whole->config), 8));
+    etx_json_remove(config, "first_pass");
+    ck_assert_ok(etx_json_write(&text, config, ETX_JSON_DIGITS, 0));
+    const char *const pair[][2] = {{"etx.config", text}};
+    ck_assert_ok(etx_json_create_texts(&metadata, pair, 1));
+    ck_assert_ok(etx_tensor_file_read(&bytes, MODEL));
+    ck_assert_ok(etx_tensor_file_parse(&file, bytes.data, bytes.size));
+    ck_assert_ok(etx_tensor_file_write(
+        io_path("m"), file->n_tensors, file->tensor, metadata));
+    ck_assert_fails(etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT,
+        "tensor first_pass.");
+    ck_assert_error("is no parameter of this model");
+    etx_bytes_release(&bytes);
+    etx_json_free(metadata);
+    etx_json_free(config);
+    etx_free(text);
 }
 
 /* Tables are written as they were read. */
