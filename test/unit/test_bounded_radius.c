@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/random.h"
 #include "support.h"
 
@@ -162,6 +163,25 @@ ETX_TEST(test_bounded_radius_keeps_the_memory_limit)
     ck_assert_fails(etx_stage_bound_radius(
                         &radius, cloud.context, &cloud.neighbours, 20.0f),
         ETX_ERR_LIMIT, "max_edges = 1000");
+}
+
+/* Too many pairs of equal points are refused before they fill the memory. */
+ETX_TEST(test_bounded_radius_free_edges)
+{
+    const int64_t n = 12000;
+    scoped_cloud cloud = make_cloud(n, 1);
+    float radius = 0.0f;
+
+    for (int64_t k = 0; k < n * N_DIM; k++)
+        cloud.point[k] = 0.5f;
+    for (int64_t k = 0; k < 3 * n; k++)
+        cloud.position[k] = 0.0f; /* which is in the sample */
+    etx_heap_reset_peak();
+    const int64_t before = etx_heap_peak();
+    ck_assert_fails(etx_stage_bound_radius(
+                        &radius, cloud.context, &cloud.neighbours, 20.0f),
+        ETX_ERR_LIMIT, "16777216");
+    ck_assert_int_lt(etx_heap_peak() - before, 300 << 20);
 }
 
 /* No radius can part them; what is left is still one. */
