@@ -32,6 +32,9 @@ MPICC ?= mpicc
 HAVE_MPI := $(if $(filter auto,$(MPI)),\
     $(if $(shell command -v $(MPICC) 2>/dev/null),1,0),$(MPI))
 HAVE_MPI := $(strip $(HAVE_MPI))
+# Recipes do not quote folders.
+$(foreach name,PREFIX DESTDIR LIBDIR DATADIR MANDIR BUILD LIB,$(if \
+    $(word 2,.$($(name)).),$(error $(name)=$($(name)): no folder may have blanks)))
 
 VERSION_H := include/exatrkx/version.h
 version = $(shell sed -n 's/^.define ETX_VERSION_$(1) //p' $(VERSION_H))
@@ -56,7 +59,9 @@ WARNINGS += $(if $(findstring clang,$(CC)),\
 WERROR ?= 0
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 OPTIMISE ?= -O3 -g
-CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE) -fPIC \
+# The library does not abort: assertions are for instrumented builds.
+NDEBUG := $(if $(SANITIZE),,-DNDEBUG)
+CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) $(OPTIMISE) $(NDEBUG) -fPIC \
     -fvisibility=hidden -ffp-contract=off -fno-math-errno $(WARNINGS) $(WERROR_FLAG) \
     $(SANITIZE) -Iinclude -Isrc -MMD -MP $(CFLAGS)
 # gcc vectorises the loops of src/op/x86/simd only when it need not keep errno
@@ -78,8 +83,8 @@ LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
     -Wl,-z,defs -Wl,--exclude-libs,ALL $(LDFLAGS_HARDEN)
 
 # Where the C library is glibc: names that its older versions have, too.
-GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
-    echo glibc_names)
+GLIBC_NAMES := $(if $(findstring __GLIBC__,$(shell \
+    $(CC) -E -dM -include stdlib.h -x c /dev/null 2>/dev/null)),glibc_names)
 LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 
 # ----------------------------------------------------------------- sources --
@@ -161,6 +166,11 @@ PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
 SMALL_PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%, \
     $(wildcard examples/small/*.c))
 
+# From a program to the library: of an installation, then of this build.
+RPATH_INSTALLED := $(shell realpath -ms --relative-to=$(PREFIX)/bin $(LIBDIR))
+RPATH_PROGRAM = -Wl,-rpath,'$$ORIGIN/$(RPATH_INSTALLED)' \
+    -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(@D) $(LIB))'
+
 PYTHON_C := bindings/python/exatrkx/_declarations.py
 
 # ----------------------------------------------------------------- targets --
@@ -215,7 +225,8 @@ compile = @mkdir -p $(@D) && echo "  cc    $@" && \
     $(CC) $(CFLAGS_ALL) $(1) -c $< -o $@
 # $(call link,flags and libraries): the objects and archives of the rule.
 link = @mkdir -p $(@D) && echo "  link  $@" && \
-    $(or $(LINKER),$(CC)) $(SANITIZE) $(filter %.o,$^) $(filter %.a,$^) $(1) -o $@
+    $(or $(LINKER),$(CC)) $(SANITIZE) $(LDFLAGS) $(filter %.o,$^) \
+    $(filter %.a,$^) $(1) -o $@
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
@@ -241,13 +252,16 @@ $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-Iexamples)
-$(BUILD)/obj/examples/program.o: examples/program.c $(BUILD)/gen/datadir
+$(BUILD)/obj/examples/program.o: examples/program.c $(BUILD)/gen/installed
 	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
-# DATADIR is compiled into the programs: compile again when it changes.
+# Two folders are compiled into the programs: again when one changes.
 .PHONY: changed
-$(BUILD)/gen/datadir: $(if $(filter-out $(DATADIR),\
-    $(shell cat $(BUILD)/gen/datadir 2>/dev/null)),changed)
-	@mkdir -p $(@D) && echo '$(DATADIR)' > $@
+$(BUILD)/gen/installed: $(if $(filter-out $(DATADIR) $(RPATH_INSTALLED),\
+    $(shell cat $(BUILD)/gen/installed 2>/dev/null)),changed)
+	@mkdir -p $(@D) && echo '$(DATADIR) $(RPATH_INSTALLED)' > $@
+# New when HAVE_MPI changes.
+$(BUILD)/gen/mpi-%:
+	@mkdir -p $(@D) && rm -f $(BUILD)/gen/mpi-* && touch $@
 $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
 	@$(NVCC) $(CUDA_FLAGS) -Xptxas -v -c $< -o $@ 2> $@.ptxas || \
@@ -270,7 +284,7 @@ $(STATIC): $(OBJECTS)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
 
 $(DIST_SONAME): $(DIST_OBJECTS) $(DIST_MPI) $(DIST_NCCL) $(SHARED) \
-    lib/exatrkx_dist.map
+    lib/exatrkx_dist.map $(BUILD)/gen/mpi-$(HAVE_MPI)
 	$(call link,$(LDFLAGS_DIST) \
 	    -L$(LIB) -lexatrkx $(MPI_LDLIBS) $(NCCL_LDLIBS) -lpthread -lm)
 $(DIST_SHARED): $(DIST_SONAME)
@@ -282,13 +296,11 @@ $(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
 $(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
 $(BUILD)/examples/small/%: $(BUILD)/obj/examples/small/%.o $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $< -L$(LIB) -lexatrkx \
-	    -Wl,-rpath,'$$ORIGIN/../../../lib' -o $@
+	@$(CC) $(SANITIZE) $(LDFLAGS) $< -L$(LIB) -lexatrkx $(RPATH_PROGRAM) -o $@
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
-	    -lexatrkx -ljansson -lz -lm -lpthread \
-	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
+	@$(CC) $(SANITIZE) $(LDFLAGS) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
+	    -lexatrkx -ljansson -lz -lm -lpthread $(RPATH_PROGRAM) -o $@
 
 # The C interface to docs/html; with pdoc the Python package to docs/html/python.
 docs: $(SHARED)

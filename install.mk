@@ -23,16 +23,16 @@ install: all
 	ln -sf libexatrkx_dist.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx_dist.so
 	install -d $(DESTDIR)$(LIBDIR)/cmake/exatrkx
 	for file in exatrkx exatrkx-dist; do $(FILL_IN) pkgconfig/$$file.pc.in \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$file.pc; done
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$file.pc || exit 1; done
 	for file in exatrkx-config exatrkx-config-version; do \
 	    $(FILL_IN) pkgconfig/$$file.cmake.in \
-	    > $(DESTDIR)$(LIBDIR)/cmake/exatrkx/$$file.cmake; done
-	for program in $(notdir $(PROGRAMS)); do install -m 755 \
-	    $(BUILD)/examples/$$program $(DESTDIR)$(PREFIX)/bin/; done
+	    > $(DESTDIR)$(LIBDIR)/cmake/exatrkx/$$file.cmake || exit 1; done
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin/
 	install -d $(DESTDIR)$(MANDIR)/man1
-	for program in $(notdir $(PROGRAMS)); do $(BUILD)/examples/$$program --help | \
+	for program in $(notdir $(PROGRAMS)); do \
+	    help=$$($(BUILD)/examples/$$program --help) && printf '%s\n' "$$help" | \
 	    awk -v name=$$program -v version=$(VERSION) -f docs/man.awk \
-	    > $(DESTDIR)$(MANDIR)/man1/$$program.1; done
+	    > $(DESTDIR)$(MANDIR)/man1/$$program.1 || exit 1; done
 	install -m 644 $(filter examples/data/%,$(SHIPPED)) $(DESTDIR)$(DATADIR)/data/
 	install -m 644 $(filter examples/models/%,$(SHIPPED)) \
 	    $(DESTDIR)$(DATADIR)/models/

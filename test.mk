@@ -114,7 +114,8 @@ $(SHIM_LIBRARY): $(filter-out $(BUILD)/obj/test/% %/shared_memory.cu.o,\
 	@mkdir -p $(@D)
 	@sed 's/local:/cuda*; nccl*; local:/' lib/exatrkx.map >$@.map
 	$(call link,$(LDFLAGS_LIB:%lib/exatrkx.map=%$@.map) $(LDLIBS_LIB))
-$(SHIM_DIST): $(DIST_OBJECTS) $(DIST_MPI) $(SHIM_NCCL) $(SHIM_LIBRARY)
+$(SHIM_DIST): $(DIST_OBJECTS) $(DIST_MPI) $(SHIM_NCCL) $(SHIM_LIBRARY) \
+    $(BUILD)/gen/mpi-$(HAVE_MPI)
 	$(call link,$(LDFLAGS_DIST) $(SHIM_LIBRARY) $(MPI_LDLIBS) -lpthread -lm)
 $(SHIM_TESTS): $(SHIM_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)
 $(SHIM_CHECKED): $(CHECKED_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)
@@ -174,13 +175,13 @@ COUNT_FAILURES := awk -F': ' '/ failures/ { n += $$2 } \
     END { print n " failures were tried" }'
 check-oom: $(FAULTS)
 	@ETX_FAULTS=all CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=faults_memory \
-	    $(FAULTS) >$(FAULTS).log || \
-	    { cat $(FAULTS).log; exit 1; }
-	@$(COUNT_FAILURES) $(FAULTS).log
+	    $(FAULTS) >$(FAULTS)-$@.log || \
+	    { cat $(FAULTS)-$@.log; exit 1; }
+	@$(COUNT_FAILURES) $(FAULTS)-$@.log
 check-io: $(FAULTS)
-	@CK_RUN_SUITE=faults_files $(FAULTS) >$(FAULTS).log || \
-	    { cat $(FAULTS).log; exit 1; }
-	@$(COUNT_FAILURES) $(FAULTS).log
+	@CK_RUN_SUITE=faults_files $(FAULTS) >$(FAULTS)-$@.log || \
+	    { cat $(FAULTS)-$@.log; exit 1; }
+	@$(COUNT_FAILURES) $(FAULTS)-$@.log
 
 # A training that is killed 200 times: minutes, so not a part of check.
 check-kill: programs
@@ -248,7 +249,8 @@ asan: deps
 MUTATE ?=
 check-mutants: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests)
-	@python3 test/mutation/mutate.py --compile '$(CC) $(CFLAGS_ALL)' \
+	@python3 test/mutation/mutate.py \
+	    --compile '$(CC) $(filter-out -DNDEBUG,$(CFLAGS_ALL))' \
 	    --sanitize '$(ASAN)' --link '$(CC) $(ASAN)' --objects '$(patsubst \
 	    $(LIB)/%,build/asan/lib/%,$(TESTS_PARTS:$(BUILD)/%=build/asan/%))' \
 	    --libraries '$(TESTS_LDLIBS)' --out build/asan/mutation $(MUTATE)
@@ -258,7 +260,7 @@ check-leaks: programs
 	$(call instrument,asan,$(ASAN))
 	@LD_LIBRARY_PATH=build/asan/lib test/programs/programs.sh build/asan
 	@ETX_PRELOAD="$$(gcc -print-file-name=liblsan.so)" \
-	    test/programs/acts.sh $(BUILD)
+	    test/programs/acts.sh $(BUILD) $(LIB)
 tsan: deps
 	$(call instrument,tsan,$(TSAN),exatrkx-tests)
 	@TSAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
@@ -306,17 +308,17 @@ fuzz check-fuzz:
 	@test/fuzz/run.sh
 
 # A sample of the four above, so that none of them stops working unnoticed; and
-# everything, in an hour to an hour and a half.
+# everything, one after the other, in an hour to an hour and a half.
 check-sample:
 	@$(MAKE) --no-print-directory asan ITEMS='faults quick'
 	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
 	@$(MAKE) --no-print-directory coverage ITEMS='$(COVERAGE_SAMPLE)'
 	@SECONDS_EACH=30 test/fuzz/run.sh
 check-all:
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
-	    check-kill check-train-models check-soak check-large check-hosts \
-	    check-reproducible asan check-leaks tsan coverage check-fuzz
+	@for part in check lint check-oom check-io check-device check-kill \
+	    check-train-models check-soak check-large check-hosts check-reproducible \
+	    asan check-leaks tsan coverage check-fuzz; do \
+	    $(MAKE) --no-print-directory $$part || exit 1; done
 
 # --------------------------------------------------------------------- GPU --
 

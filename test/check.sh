@@ -27,7 +27,7 @@ section()
     headers) test/header/headers.sh "$lib" "$build" ;;
     lint)
         test/lint/includes.sh
-        test/lint/calls.sh
+        test/lint/calls.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
         test/lint/words.sh
         ;;
     symbols)
@@ -53,7 +53,7 @@ section()
     dist) test/dist/dist.sh "$build" ;;
     mpi) test/dist/mpi_faults.sh "$build" ;;
     nccl) test/dist/nccl.sh ;;
-    install) test/programs/install.sh "$build" ;;
+    install) test/programs/install.sh "$build" "$lib" ;;
     parts) test/dist/parts.sh "$build" ;;
     upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
     loader) test/hosts/loader.sh "$build" "$lib" ;;
@@ -65,8 +65,8 @@ section()
     how-to:*)
         test/pages/howto.sh "$build" "$lib" "docs/howto/${1#how-to:}.md"
         ;;
-    acts) test/programs/acts.sh "$build" ;;
-    python) test/python/python.sh "$build" ;;
+    acts) test/programs/acts.sh "$build" "$lib" ;;
+    python) test/python/python.sh "$build" "$lib" ;;
     packages) test/programs/debian.sh ;;
     suite:*)
         CK_RUN_SUITE=${1#*:} "$build/test/exatrkx-tests"

@@ -1,8 +1,13 @@
 #!/bin/sh
 # Install the Debian packages that are missing of those named: as root or with
-# sudo without a password; otherwise print the one command and stop.
+# sudo without a password; otherwise print the one command and stop. Without dpkg
+# say what is needed.
 set -eu
 
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "no dpkg: needed is what Debian has in $*" >&2
+    exit 0
+fi
 missing=
 for package in "$@"; do
     case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true) in

@@ -232,7 +232,7 @@ etx_status etx_stage_label(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event,
     const etx_label_options *options);
 /* Add the hits that tracks lack, by the completion of the model; the tracks 0
- * .. n_filled - 1 lack none on their way. */
+ * .. n_filled - 1 were filled before and are not again. */
 etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, const etx_completion_options *options);

@@ -121,6 +121,8 @@ ETX_TEST(test_faults_malloc, .rows = FAULTS_N_SCENARIOS)
 {
     if (faults_has_malloc())
         try_scenario(_i, FAULTS_MALLOC);
+    else
+        etx_test_skip(__func__, "the malloc of a sanitizer");
 }
 
 /* The allocator of the host. */

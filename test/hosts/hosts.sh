@@ -1,8 +1,10 @@
 #!/bin/sh
 # The library for other hosts: with musl, and for aarch64 under qemu's user
-# emulation. It must build without warnings and compute what it computes here.
+# emulation. It must build without warnings, shared too, and compute what it
+# computes here.
 # $1, $2: the folders of the build and of the library. ZLIB_AARCH64, ZLIB_MUSL:
-# folders with include/ and lib/ where the compiler does not find zlib.
+# folders with include/ and lib/ (libz.a with -fPIC) where the compiler does not find
+# zlib.
 set -eu
 build=$1
 lib=$2
@@ -36,7 +38,7 @@ other()
     make --no-print-directory "-j$(nproc)" "CC=$with" MPI=0 WERROR=1 \
         "BUILD=$folder" "LIB=$folder/lib" OPTIMISE=-O1 \
         "CFLAGS=${where:+-isystem $where/include}" \
-        "$folder/lib/libexatrkx.a" "$folder/obj/test/hosts/probe.o" \
+        "LDFLAGS=${where:+-L$where/lib}" lib "$folder/obj/test/hosts/probe.o" \
         >"$folder.log" 2>&1 || { tail -20 "$folder.log" && return 1; }
     probe "$host" "$folder" "$folder/lib" "$with" "$where" "$@"
     diff "$build/hosts/here.out" "$folder.out"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Build the stages for ACTS against an installed copy and an installed ACTS
-# (CMAKE_PREFIX_PATH, Acts_DIR), and run their test; ETX_PRELOAD: with a library
-# that checks it.
+# (CMAKE_PREFIX_PATH, Acts_DIR), and run their test. $1, $2: the folders of the
+# build and of the library; ETX_PRELOAD: with a library that checks it.
 set -eu
 if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
     echo 'SKIPPED acts: no cmake or no C++ compiler'
@@ -10,9 +10,9 @@ fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/copy"
-ln -s "$PWD/lib" "$tmp/lib"
+cp -a "$2" "$tmp/lib"
 cp -a "$1/obj" "$1/gen" "$1/examples" "$tmp/copy"
-make --no-print-directory -s BUILD="$tmp/copy" install \
+make --no-print-directory -s BUILD="$tmp/copy" LIB="$tmp/lib" install \
     PREFIX="$tmp/exatrkx" >/dev/null
 if ! cmake -S bindings/acts -B "$tmp/build" \
     -Dexatrkx_DIR="$tmp/exatrkx/lib/cmake/exatrkx" \

@@ -3,8 +3,9 @@
 # find tracks with what is there. $1: a folder to leave them in, or none.
 set -eu
 if ! command -v dpkg-buildpackage >/dev/null 2>&1 ||
-    ! dpkg-query -W debhelper dh-python >/dev/null 2>&1; then
-    echo 'SKIPPED debian: no dpkg-buildpackage, debhelper or dh-python'
+    ! dpkg-query -W debhelper dh-python >/dev/null 2>&1 ||
+    ! git ls-files --error-unmatch Makefile >/dev/null 2>&1; then
+    echo 'SKIPPED debian: no dpkg-buildpackage, debhelper, dh-python or git'
     exit 0
 fi
 tmp=$(mktemp -d)
@@ -54,6 +55,8 @@ unset ETX_DATA ETX_LIBRARY
 # From a folder that has no examples/: the model is that of the packages.
 (cd "$tmp" && root/usr/bin/etx-find-tracks --event "$event" --out tracks.csv)
 grep -q /usr/share/exatrkx "$tmp/root/usr/bin/etx-find-tracks"
+# The flags of dpkg-buildflags arrive.
+nm -D "$LD_LIBRARY_PATH/libexatrkx.so.0" | grep -q __snprintf_chk
 [ "$(wc -l <"$tmp/tracks.csv")" -gt 100 ]
 "$tmp/root/usr/bin/etx-train-distributed" --help >"$tmp/help"
 if python3 -c 'import numpy' 2>/dev/null; then

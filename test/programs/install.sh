@@ -1,16 +1,22 @@
 #!/bin/sh
 # Install into an empty prefix, move it, and build the program of README.md
 # against it: with pkg-config, and with CMake as C and as C++. Every program has
-# its manual page. $1: the build folder, which is copied, since another DATADIR
-# links the programs again and other tests run them.
+# its manual page. $1, $2: the folders of the build and of the library, which are
+# copied, since another DATADIR links the programs again and other tests run them.
 set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/build"
-ln -s "$PWD/lib" "$tmp/lib"
+cp -a "$2" "$tmp/lib"
 cp -a "$1/obj" "$1/gen" "$1/examples" "$tmp/build"
 version=$(sed -n 's/.*VERSION_[A-Z]* //p' include/exatrkx/version.h |
     paste -sd.)
+
+# build TARGET...: of the copy.
+build()
+{
+    make --no-print-directory -s BUILD="$tmp/build" LIB="$tmp/lib" "$@" >/dev/null
+}
 
 # run PROGRAM: it finds tracks in a shipped event.
 run()
@@ -20,9 +26,7 @@ run()
     grep -Eq '^[1-9][0-9]* tracks$' "$tmp/out"
 }
 
-make --no-print-directory -s BUILD="$tmp/build" install PREFIX=/usr \
-    DESTDIR="$tmp/first" \
-    >/dev/null
+build install PREFIX=/usr DESTDIR="$tmp/first"
 mv "$tmp/first" "$tmp/root"
 # shellcheck disable=SC2016
 sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$tmp/program.c"
@@ -53,7 +57,7 @@ for program in "$tmp"/root/usr/bin/etx-*; do
     [ "${example%% --*}" = "$(basename "$program")" ]
 done
 # Every library that a file needs is in the bill of materials.
-make --no-print-directory -s BUILD="$tmp/build" sbom >/dev/null
+build sbom
 for soname in $(readelf -d "$tmp"/lib/libexatrkx*.so.0 "$tmp"/build/examples/etx-* |
     sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort -u); do
     file=$(ldconfig -p | awk -v name="$soname" '$1 == name { print $NF; exit }')
@@ -66,17 +70,17 @@ done
 # shellcheck disable=SC2016
 make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
     grep -q '^Libs.private: .* -lcublasLt '
-# Programs look where the data are installed, and removing them leaves what
-# others have there.
-make --no-print-directory -s BUILD="$tmp/build" install PREFIX="$tmp/own" \
-    DATADIR="$tmp/shared" >/dev/null
+# Programs look where the library and the data are installed, not at a library of
+# the folder above, and removing them leaves what others have there.
+mkdir "$tmp/lib64"
+touch "$tmp/lib64/libexatrkx.so.0"
+build install PREFIX="$tmp/own" LIBDIR="$tmp/own/lib64" DATADIR="$tmp/shared"
 echo theirs >"$tmp/shared/theirs"
 mkdir "$tmp/empty"
 (cd "$tmp/empty" && unset ETX_DATA LD_LIBRARY_PATH &&
     "$tmp/own/bin/etx-find-tracks" --event "$event" --out there.csv >/dev/null)
 cmp "$tmp/moved.csv" "$tmp/empty/there.csv"
-make --no-print-directory -s BUILD="$tmp/build" uninstall PREFIX="$tmp/own" \
-    DATADIR="$tmp/shared" >/dev/null
+build uninstall PREFIX="$tmp/own" LIBDIR="$tmp/own/lib64" DATADIR="$tmp/shared"
 [ "$(find "$tmp/shared" "$tmp/own" -type f)" = "$tmp/shared/theirs" ]
 # The same without the root's name: the prefix itself was moved.
 unset PKG_CONFIG_SYSROOT_DIR

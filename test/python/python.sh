@@ -1,6 +1,6 @@
 #!/bin/sh
 # The tests of the Python package; each skips with its reason what needs a
-# module that this machine lacks. $1: the build folder.
+# module that this machine lacks. $1, $2: the folders of the build and the library.
 set -eu
 if ! command -v python3 >/dev/null 2>&1; then
     echo 'SKIPPED python: no python3'
@@ -10,11 +10,10 @@ if ! python3 -c 'import numpy' 2>/dev/null; then
     echo 'SKIPPED python: no numpy'
     exit 0
 fi
-export ETX_LIBRARY="${ETX_LIBRARY:-$PWD/lib/libexatrkx.so}"
-ETX_BUILD=$1 PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
-    python3 -m unittest discover -s test/python -p 'test_*.py'
+export ETX_LIBRARY="${ETX_LIBRARY:-$(realpath "$2")/libexatrkx.so}" ETX_BUILD="$1" \
+    PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1
+python3 test/python/run.py 'test_*.py'
 # Arrays on a device, over the emulation of CUDA.
 [ ! -e "$1/test/device/libexatrkx.so.0" ] ||
-    ETX_LIBRARY=$1/test/device/libexatrkx.so.0 ETX_BUILD=$1 \
-        PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
-        python3 -m unittest discover -s test/python -p 'test_device_input.py'
+    ETX_LIBRARY=$1/test/device/libexatrkx.so.0 \
+        python3 test/python/run.py test_device_input.py
