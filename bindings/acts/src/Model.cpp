@@ -223,7 +223,7 @@ void Model::setExtents(std::vector<float> &cells, const float *features,
     const auto u = column("size_u");
     const auto v = column("size_v");
 
-    if (m_pitches.empty() || !u || !v)
+    if (m_pitches.empty() || (!u && !v))
         return;
     for (std::size_t i = 0; i < n; i++) {
         const float r = std::hypot(position[3 * i], position[3 * i + 1]);
@@ -233,8 +233,10 @@ void Model::setExtents(std::vector<float> &cells, const float *features,
                 return r < pitch.maxR && z < pitch.maxZ;
             });
 
-        cells[9 * i + 4] = value(features, i, *u) * found->u;
-        cells[9 * i + 5] = value(features, i, *v) * found->v;
+        if (u)
+            cells[9 * i + 4] = value(features, i, *u) * found->u;
+        if (v)
+            cells[9 * i + 5] = value(features, i, *v) * found->v;
     }
 }
 

@@ -4,6 +4,8 @@
 #include "Model.hpp"
 
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 namespace exatrkx
 {
@@ -165,6 +167,12 @@ gnn::PipelineTensors GraphConstruction::operator()(
 {
     if (numNodes == 0)
         throw gnn::NoEdgesError{};
+
+    if (inputValues.size() % numNodes != 0)
+        throw std::runtime_error("exatrkx: " +
+                                 std::to_string(inputValues.size()) +
+                                 " features are no multiple of " +
+                                 std::to_string(numNodes) + " hits");
 
     const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
     const std::size_t width = inputValues.size() / numNodes;
