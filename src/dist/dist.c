@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/dist.h"
 
-#include <fenv.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -256,12 +255,14 @@ int32_t etx_dist_n_ranks(const etx_dist *dist)
 
 etx_status etx_dist_barrier(etx_dist *dist)
 {
+    fenv_t host;
     etx_status status;
 
+    etx_dist_enter(&host);
     ETX_CHECK(etx_dist_check_given("etx_dist_barrier", "dist", dist));
     ETX_CHECK(etx_comm_barrier(dist->comm));
 done:
-    return status;
+    return etx_dist_leave(&host, status);
 }
 
 etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
@@ -269,8 +270,7 @@ etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
     fenv_t host;
     etx_status status;
 
-    (void)fegetenv(&host);
-    (void)fesetenv(FE_DFL_ENV);
+    etx_dist_enter(&host);
     ETX_CHECK(etx_dist_check_given("etx_dist_sum", "dist", dist));
     if (n < 0)
         ETX_CHECK(etx_dist_fail(ETX_ERR_ARGUMENT,
@@ -280,8 +280,7 @@ etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
     ETX_CHECK(etx_comm_barrier(dist->comm));
     ETX_CHECK(etx_comm_sum(dist->comm, values, n, ETX_COMM_F64));
 done:
-    (void)fesetenv(&host);
-    return status;
+    return etx_dist_leave(&host, status);
 }
 
 etx_status etx_dist_get_statistics(

@@ -7,6 +7,8 @@
 
 #include <exatrkx/exatrkx.h>
 
+#include <fenv.h>
+
 /* Keep the formatted message (at most 511 bytes) as this thread's last error
  * and return status. Integers and %s only: %g would follow the host's
  * locale. */
@@ -30,5 +32,19 @@ etx_status etx_dist_alloc(
         if (status != ETX_OK)                                                  \
             goto done;                                                         \
     } while (0)
+
+/* Enter the default floating-point environment; *host gets the caller's. */
+static inline void etx_dist_enter(fenv_t *host)
+{
+    (void)fegetenv(host);
+    (void)fesetenv(FE_DFL_ENV);
+}
+
+/* Back to the caller's; returns status. */
+static inline etx_status etx_dist_leave(const fenv_t *host, etx_status status)
+{
+    (void)fesetenv(host);
+    return status;
+}
 
 #endif

@@ -213,8 +213,10 @@ etx_status etx_dist_graph_score(etx_graph *graph, etx_dist *dist,
 {
     struct scoring scoring = {.dist = dist, .graph = graph};
     etx_part_exchange exchange;
+    fenv_t host;
     etx_status status;
 
+    etx_dist_enter(&host);
     ETX_CHECK(etx_dist_check_given("etx_dist_graph_score", "graph", graph));
     ETX_CHECK(etx_dist_exchange(&exchange, dist));
     ETX_CHECK(share_nodes(&scoring, event, order));
@@ -227,5 +229,5 @@ etx_status etx_dist_graph_score(etx_graph *graph, etx_dist *dist,
     ETX_CHECK(gather_scores(&scoring));
 done:
     release(&scoring);
-    return status;
+    return etx_dist_leave(&host, status);
 }

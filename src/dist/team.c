@@ -240,8 +240,10 @@ done:
 
 etx_status etx_dist_agree(etx_dist *dist, uint64_t value, const char *what)
 {
+    fenv_t host;
     etx_status status;
 
+    etx_dist_enter(&host);
     ETX_CHECK(etx_dist_check_given("etx_dist_agree", "dist", dist));
     ETX_CHECK(etx_dist_check_given("etx_dist_agree", "what", what));
     ETX_CHECK(reserve(&dist->counts, 3 * dist->comm->n_ranks, sizeof(int64_t)));
@@ -253,9 +255,10 @@ etx_status etx_dist_agree(etx_dist *dist, uint64_t value, const char *what)
     ETX_CHECK(etx_comm_gather(dist->comm, all, &value, count, sizeof value));
     for (int32_t r = 1; r < dist->comm->n_ranks; r++)
         if (all[r] != all[0])
-            return etx_dist_fail(ETX_ERR_FORMAT,
+            ETX_CHECK(etx_dist_fail(ETX_ERR_FORMAT,
                 "%s: rank 0 has %016llx, rank %d has %016llx", what,
-                (unsigned long long)all[0], (int)r, (unsigned long long)all[r]);
+                (unsigned long long)all[0], (int)r,
+                (unsigned long long)all[r]));
 done:
-    return status;
+    return etx_dist_leave(&host, status);
 }

@@ -74,7 +74,37 @@ for share in graphs network moving waiting; do
 done
 threads 2 shards --shard || fail 'events with one rank each'
 cmp "$tmp/one" "$tmp/shards" || fail 'sharded events change the model'
+threads 2 balanced --log "$tmp/balanced.log" || fail 'balanced graphs'
+threads 2 turn --deal turn --log "$tmp/turn.log" || fail 'graphs in turn'
+cmp "$tmp/one" "$tmp/turn" || fail 'graphs in turn change the model'
+# values KEY LOG: of the steps, one a line.
+values()
+{
+    sed -n 's/^{"step".*"'"$1"'": \([^,}]*\).*/\1/p' "$2"
+}
+[ "$(values imbalance "$tmp/balanced.log")" != \
+    "$(values imbalance "$tmp/turn.log")" ] || fail 'no graphs in turn'
 echo 'dist: 1 and 4 threads, and 2 with shards: the model of etx-train'
+
+# The one graph of a step: whole it leaves a rank idle, in parts none. The losses
+# are the same up to rounding.
+sed 's/"steps": [0-9]*/"steps": 3/' examples/configs/gnn.json >"$tmp/gnn.json"
+for how in whole phi kd; do
+    parts="--graph-parallel $how"
+    [ $how != whole ] || parts=
+    # shellcheck disable=SC2086
+    timeout 120 "$train" --ranks 2 --config "$tmp/gnn.json" --threads 1 $parts \
+        --start examples/models/default.safetensors --log "$tmp/$how.log" \
+        --data examples/data/event000000000 --out "$tmp/$how" \
+        >"$tmp/stdout" 2>"$tmp/stderr" || fail "a graph: $how"
+    values imbalance "$tmp/$how.log" >"$tmp/imbalances"
+    values loss "$tmp/$how.log" >"$tmp/$how.losses"
+    paste "$tmp/imbalances" "$tmp/whole.losses" "$tmp/$how.losses" | awk '
+        { d = $2 / $3 - 1; n += $1 == wanted && d * d < 1e-10 }
+        END { exit n != 3 }' wanted="$([ $how = whole ] && echo 2 || echo 1)" - ||
+        fail "a graph, $how: other losses, or a rank idle"
+done
+echo 'dist: a graph in two parts has the losses of the whole'
 
 # A full disk: the run fails with a line, and the checkpoint stays.
 threads 2 full --time-limit 0.000001 || fail 'a run that stops immediately'
@@ -223,13 +253,8 @@ done
 length=random
 ranks 1 exact --log "$tmp/exact.log" || fail 'a log'
 ranks 2 fast --fast --log "$tmp/fast.log" || fail 'two processes, fast'
-# losses LOG: of the steps, one a line.
-losses()
-{
-    sed -n 's/^{"step".*"loss": \([^,}]*\).*/\1/p' "$1"
-}
-losses "$tmp/exact.log" >"$tmp/exact.losses"
-losses "$tmp/fast.log" | paste "$tmp/exact.losses" - | awk '
+values loss "$tmp/exact.log" >"$tmp/exact.losses"
+values loss "$tmp/fast.log" | paste "$tmp/exact.losses" - | awk '
     { d = $1 - $2; if (d < 0) d = -d; if (d > 1e-6 * $1) exit bad = 1; n++ }
     END { exit bad || n != 20 }' || fail 'fast: other losses'
 length=short

@@ -141,6 +141,25 @@ for matching in double-majority atlas perfect; do
 done
 exits 2 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
     --matching no-such
+# Each cut changes what is counted, here of particles half of which are neutral.
+for kind in hits truth cells; do
+    cp $event-$kind.csv.gz "$out/half-$kind.csv.gz"
+done
+zcat $event-particles.csv.gz |
+    awk -F, -v OFS=, 'NR % 2 == 0 { $8 = 0 } { print }' >"$out/half-particles.csv"
+counts()
+{
+    exits 0 "$programs/etx-evaluate" --event "$out/half" \
+        --tracks "$out/tracks.csv" --json "$@"
+    grep '"n_' "$out/stdout" >"$out/counts"
+}
+counts
+mv "$out/counts" "$out/plain"
+for option in --neutral '--max-eta 1' '--min-track-hits 8' '--fraction 0.9'; do
+    # shellcheck disable=SC2086
+    counts $option
+    ! cmp -s "$out/plain" "$out/counts" || fail "evaluate: $option"
+done
 
 # In a folder of tracks .csv goes before .csv.gz, here of before.
 mkdir "$out/pair"
@@ -432,6 +451,8 @@ for stage in event together; do
     grep -q "\"stage\": \"$stage\"" "$out/b.json" || fail "bench json: $stage"
 done
 exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --stage gnnn
+exits 0 "$programs/etx-bench" --read $event-hits.csv.gz --repeats 2
+grep -q "^read.$n_hits hits.median 0" "$out/stdout" || fail 'bench: a file read'
 exits 2 "$programs/etx-bench" --read $event-hits.csv.gz --json "$out/read.json"
 zcat $event-hits.csv.gz | head -1 >"$out/empty-hits.csv"
 exits 1 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/empty"

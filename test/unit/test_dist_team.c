@@ -201,7 +201,11 @@ static void *add(void *argument)
     feclearexcept(FE_ALL_EXCEPT);
     feenableexcept(FE_INEXACT);
     fesetround(FE_UPWARD);
-    const etx_status status = etx_dist_sum(adder->dist, &adder->value, 1);
+    etx_status status = etx_dist_sum(adder->dist, &adder->value, 1);
+    if (status == ETX_OK)
+        status = etx_dist_barrier(adder->dist);
+    if (status == ETX_OK)
+        status = etx_dist_agree(adder->dist, 7, "a number");
     const int is_same =
         fegetexcept() == FE_INEXACT && fegetround() == FE_UPWARD;
     fesetenv(FE_DFL_ENV);

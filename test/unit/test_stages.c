@@ -227,7 +227,8 @@ ETX_TEST(test_stages_refuse)
         etx_find_tracks(&job.tracks, job.context, job.model, NULL), "event");
     ck_assert_ok(etx_graph_build(&graph, job.context, job.model, job.event));
     ck_assert_refused(
-        etx_graph_filter(&kept, graph, job.context, job.model, other), "");
+        etx_graph_filter(&kept, graph, job.context, job.model, other),
+        "nodes and the event 2 hits");
     ck_assert_refused(
         etx_graph_filter(&kept, NULL, job.context, job.model, job.event),
         "graph");

@@ -1,0 +1,12 @@
+"""Run the tests of this folder whose files match a pattern. Each test that is skipped
+is a line SKIPPED test: reason, which test/check.sh reports."""
+
+import os
+import sys
+import unittest
+
+suite = unittest.defaultTestLoader.discover(os.path.dirname(__file__), sys.argv[1])
+result = unittest.TextTestRunner().run(suite)
+for test, reason in result.skipped:
+    print(f"SKIPPED {test.id()}: {reason}")
+sys.exit(result.testsRun == 0 or not result.wasSuccessful())
