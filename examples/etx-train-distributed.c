@@ -53,6 +53,8 @@ static void check_options(const struct options *o)
     if (o->parts != NULL && o->is_sharded)
         exit(program_usage("--graph-parallel needs every event on every rank: "
                            "not with --shard"));
+    if (o->parts != NULL && (o->is_fast || o->deal != NULL))
+        exit(program_usage("--fast and --deal go without --graph-parallel"));
 }
 
 static void read_options(struct options *o, int argc, char **argv)

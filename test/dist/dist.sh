@@ -104,6 +104,13 @@ for how in whole phi kd; do
         END { exit n != 3 }' wanted="$([ $how = whole ] && echo 2 || echo 1)" - ||
         fail "a graph, $how: other losses, or a rank idle"
 done
+for option in --fast '--deal turn' --shard; do
+    # shellcheck disable=SC2086
+    ! "$train" --ranks 2 --graph-parallel phi $option --config "$tmp/gnn.json" \
+        --data examples/data/event000000000 --out "$tmp/x" 2>"$tmp/stderr" ||
+        fail "a graph in parts with $option"
+    grep -q -e '--graph-parallel' "$tmp/stderr" || fail "$option: no reason"
+done
 echo 'dist: a graph in two parts has the losses of the whole'
 
 # A full disk: the run fails with a line, and the checkpoint stays.
