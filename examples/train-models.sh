@@ -2,8 +2,9 @@
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors, positions.safetensors and accurate.safetensors. $1: a folder
 # for events and models. Events and the first two models take two and a half hours of
-# two cores. Further arguments go to every training (--threads 2). Where it was stopped it
-# goes on when it is run again: what is done is not done again. Needs numpy and pyacts.
+# two cores, the third an hour more. Further arguments go to every training
+# (--threads 2). Where it was stopped it goes on when it is run again: what is done is
+# not done again. Needs numpy and pyacts.
 set -eu
 out=$1
 shift
