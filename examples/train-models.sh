@@ -3,8 +3,8 @@
 # default.safetensors, positions.safetensors and accurate.safetensors. $1: a folder
 # for events and models. Events and the first two models take two and a half hours of
 # two cores, the third an hour more. Further arguments go to every training
-# (--threads 2). Where it was stopped it goes on when it is run again: what is done is
-# not done again. Needs numpy and pyacts.
+# (--threads 2). Where it was stopped it goes on when it is run again; a
+# training that is done is only validated once more. Needs numpy and pyacts.
 set -eu
 out=$1
 shift
@@ -46,7 +46,6 @@ stage()
     config=$1
     result=$2
     shift 2
-    [ ! -f "$out/$result.done" ] || return 0
     [ ! -f "$out/$result.safetensors.checkpoint" ] || set -- "$@" --resume
     for set in $training; do
         set -- "$@" --data "$out/$set"
@@ -54,7 +53,6 @@ stage()
     $train --config "$configs/$config.json" --validation "$out/valid-medium" \
         --validation "$out/valid-full" \
         --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
-    : >"$out/$result.done"
 }
 
 # adjust FROM TO KEY=VALUE...: other options
