@@ -109,7 +109,8 @@ int program_detector(etx_detector **out, const char *path);
 
 /* Path of a shipped file (below ETX_DATA, ../share/exatrkx next to the program,
  * examples of the folder that the program was built in, the install prefix of
- * the build, or examples), or NULL; the caller frees it. */
+ * the build, or examples), or NULL; the caller frees it. Ends the program where
+ * ETX_DATA is no folder. */
 char *program_shipped_file(const char *relative);
 
 /* Allocate or end the program. */

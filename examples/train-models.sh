@@ -2,7 +2,7 @@
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors, positions.safetensors and accurate.safetensors. $1: a folder
 # for events and models. Events and the first two models take two and a half hours of
-# two cores, the third an hour more. Further arguments go to every training
+# two cores, the third an hour and a quarter more. Further arguments go to every training
 # (--threads 2). Where it was stopped it goes on when it is run again; a
 # training that is done is only validated once more. Needs numpy and pyacts.
 set -eu

@@ -202,6 +202,28 @@ ETX_TEST(test_track_fitting_derivatives_with_loss)
         system->derivative[last][ETX_PATH_Q_OVER_PT] / slope, 1.0, 5e-3);
 }
 
+/* As many measurements as parameters: chi2 is what rounding leaves, and never
+ * negative. */
+ETX_TEST(test_track_fitting_chi2)
+{
+    struct etx_random random;
+    scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
+
+    etx_random_init(&random, 1, 0, 0);
+    for (int k = 0; k < 200; k++) {
+        memset(system, 0, sizeof *system);
+        system->n_rows = ETX_N_PATH;
+        for (int row = 0; row < ETX_N_PATH; row++) {
+            system->covariance[row][row] = 1.0;
+            system->residual[row] = (double)etx_random_normal(&random);
+            for (int p = 0; p < ETX_N_PATH; p++)
+                system->derivative[row][p] = (double)etx_random_normal(&random);
+        }
+        ck_assert(etx_least_squares_solve(system, true));
+        ck_assert(system->chi2 >= 0.0 && system->chi2 < 1e-6);
+    }
+}
+
 ETX_TEST(test_track_fitting_outliers)
 {
     scoped struct fit_sample *sample =
