@@ -78,8 +78,7 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
         read_options(&known, __func__, &model->completion_options, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
-    ETX_CHECK(etx_arena_alloc(
-        &label, arena, tracks->n_hits, sizeof *label, "labels"));
+    ETX_SCRATCH(label, arena, tracks->n_hits, "labels");
     etx_tracks_to_labels(label, tracks);
     ETX_CHECK(etx_stage_complete(label, 0, context, model, event, &known));
     ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));

@@ -110,7 +110,7 @@ etx_status etx_context_create(
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, FIRST_SIZE, "context options"));
     ETX_CHECK(check_options(&known));
-    ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context"));
+    ETX_NEW(context, 1, "context");
     context->options = known;
     if (known.cancel != NULL && known.cancel_interval > 0) {
         context->options.cancel = poll_seldom;

@@ -80,8 +80,7 @@ etx_status etx_find_long_tracks(etx_tracks **out, etx_context *context,
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     etx_stage_reset_timings(context);
-    ETX_CHECK(
-        etx_arena_alloc(&label, arena, event->n_hits, sizeof *label, "labels"));
+    ETX_SCRATCH(label, arena, event->n_hits, "labels");
     ETX_CHECK(
         etx_stage_find_long(label, &n_tracks, context, model, event, &known));
     ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));

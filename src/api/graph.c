@@ -113,7 +113,7 @@ etx_status etx_graph_from_edges_device(etx_graph **out, etx_context *context,
     if (order_out != NULL) {
         ETX_CHECK(
             etx_check_array(__func__, ETX_ARRAY(order_out, n_edges, int64_t)));
-        ETX_CHECK(etx_alloc(&order, n_edges, sizeof *order, "order of edges"));
+        ETX_NEW(order, n_edges, "order of edges");
     }
     ETX_CHECK(etx_graph_sort(&graph, order, context, &edges));
     ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
@@ -168,12 +168,9 @@ static etx_status read_index(struct etx_edges *edges, const char *function,
     int64_t bad = -1;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &args.src, arena, args.n_edges, sizeof *args.src, "edge sources"));
-    ETX_CHECK(etx_arena_alloc(
-        &args.dst, arena, args.n_edges, sizeof *args.dst, "edge destinations"));
-    ETX_CHECK(etx_arena_alloc(
-        &args.bad, arena, 1, sizeof *args.bad, "index of an edge"));
+    ETX_SCRATCH(args.src, arena, args.n_edges, "edge sources");
+    ETX_SCRATCH(args.dst, arena, args.n_edges, "edge destinations");
+    ETX_SCRATCH(args.bad, arena, 1, "index of an edge");
     ETX_CHECK(context->ops->read_edge_index(context->stream, &args));
     ETX_CHECK(etx_memory_to_host(memory, &bad, args.bad, 1, sizeof bad));
     if (bad >= 0)
@@ -224,8 +221,8 @@ static etx_status select_edges(struct etx_write_edge_index_args *args,
     int32_t *selected = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&selected, context->stream->arena, graph->n_edges,
-        sizeof *selected, "selected edges"));
+    ETX_SCRATCH(
+        selected, context->stream->arena, graph->n_edges, "selected edges");
     const struct etx_edge_select_args select = {.n_edges = graph->n_edges,
         .score = graph->score,
         .cut = cut,

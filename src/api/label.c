@@ -111,8 +111,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
-    ETX_CHECK(etx_arena_alloc(
-        &labels, arena, graph->n_nodes, sizeof *labels, "labels"));
+    ETX_SCRATCH(labels, arena, graph->n_nodes, "labels");
     ETX_CHECK(etx_stage_label(labels, context, graph, event, &known));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, labels, 1));
 done:

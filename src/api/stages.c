@@ -32,8 +32,7 @@ static etx_status embed(float *points, int64_t n_values, etx_context *context,
 
     etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_infer_points(&embedded, NULL, context, model, event));
-    ETX_CHECK(
-        etx_arena_alloc(&copy, host_arena, n_values, sizeof *copy, "points"));
+    ETX_SCRATCH(copy, host_arena, n_values, "points");
     ETX_CHECK(etx_memory_to_host(
         context->stream->memory, copy, embedded, n_values, sizeof *copy));
     memcpy(points, copy, (size_t)n_values * sizeof *points);

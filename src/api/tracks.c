@@ -51,7 +51,7 @@ static etx_status check_lists(
     int64_t *last = NULL; /* [n_hits] 1 + the last track with this hit */
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&last, tracks->n_hits, sizeof *last, "tracks of hits"));
+    ETX_NEW(last, tracks->n_hits, "tracks of hits");
     for (int64_t t = 0; t < tracks->n_tracks; t++)
         for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++) {
             const int32_t hit = tracks->hit[k];

@@ -95,7 +95,7 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     struct etx_network *network = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&network, 1, sizeof *network, "network"));
+    ETX_NEW(network, 1, "network");
     network->arch = etx_arch_find(arch);
     if (network->arch == NULL) {
         status = fail_unknown(arch);

@@ -39,8 +39,7 @@ static etx_status open_device_side(
     ETX_CHECK(
         etx_arena_alloc(&side->host_data, etx_host_of(context)->stream->arena,
             n * width, sizeof(float), "rows of the halo"));
-    ETX_CHECK(etx_arena_alloc(
-        &row, stream->arena, n, sizeof *row, "rows of the halo"));
+    ETX_SCRATCH(row, stream->arena, n, "rows of the halo");
     ETX_CHECK(
         etx_memory_to_device(stream->memory, row, side->row, n, sizeof *row));
     side->row = row;
@@ -53,13 +52,12 @@ static etx_status open_side(struct side *side, struct etx_context *context,
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(
-        etx_arena_alloc(&side->n_values, etx_host_of(context)->stream->arena,
-            n_parts, sizeof *side->n_values, "rows of the halo"));
+    ETX_SCRATCH(side->n_values, etx_host_of(context)->stream->arena, n_parts,
+        "rows of the halo");
     for (int32_t q = 0; q < n_parts; q++)
         side->n_values[q] = side->n[q] * width;
-    ETX_CHECK(etx_arena_alloc(&side->data, context->stream->arena,
-        side->n_rows * width, sizeof *side->data, "rows of the halo"));
+    ETX_SCRATCH(side->data, context->stream->arena, side->n_rows * width,
+        "rows of the halo");
     side->host_data = side->data;
     if (context->stream->memory != NULL)
         ETX_CHECK(open_device_side(side, context, width));

@@ -153,8 +153,7 @@ etx_status etx_mlp_blocks_declare(struct etx_mlp_blocks *blocks,
     etx_status status = ETX_OK;
     const int32_t n = blocks->is_recurrent ? 1 : n_iterations;
 
-    ETX_CHECK(etx_alloc(
-        &blocks->block, n, sizeof *blocks->block, "layers of iterations"));
+    ETX_NEW(blocks->block, n, "layers of iterations");
     for (int32_t k = 0; k < n; k++) {
         char name[32];
 

@@ -192,11 +192,9 @@ static etx_status multiply_factors(struct split *split,
     layer.n_out = n * n_out;
     args.layer = &layer;
     if (context->stream->is_half)
-        ETX_CHECK(etx_arena_alloc(&args.half_out, arena, n_values,
-            sizeof *args.half_out, "products of nodes"));
+        ETX_SCRATCH(args.half_out, arena, n_values, "products of nodes");
     else
-        ETX_CHECK(etx_arena_alloc(
-            &args.out, arena, n_values, sizeof *args.out, "products of nodes"));
+        ETX_SCRATCH(args.out, arena, n_values, "products of nodes");
     ETX_CHECK(context->ops->mlp(context->stream, &args));
     for (int32_t k = 0; k < n; k++)
         split->args.added[split->args.n_added++] = (struct etx_rows){
@@ -329,8 +327,8 @@ static etx_status factor_backward(struct back *back,
     struct etx_mlp_backward_args args = {
         .forward = &forward, .d_part = {d_data}, .gradient = &gradient};
 
-    ETX_CHECK(etx_arena_alloc(&d_product, arena, end->n_nodes * layer->n_out,
-        sizeof *d_product, "gradients of products"));
+    ETX_SCRATCH(
+        d_product, arena, end->n_nodes * layer->n_out, "gradients of products");
     ETX_CHECK(etx_scratch_zeros(&gradient.weight, context,
         (int64_t)layer->n_out * layer->n_in, "gradients of weights"));
     ETX_CHECK(

@@ -183,8 +183,7 @@ etx_status etx_nested_forward(const struct etx_network *network,
         return ETX_OK;
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_nested_open(&run, network, context, input, &to_build));
-    ETX_CHECK(etx_arena_alloc(
-        &own, etx_host_of(context)->stream->arena, 1, sizeof *own, "tape"));
+    ETX_SCRATCH(own, etx_host_of(context)->stream->arena, 1, "tape");
     own->inner = etx_tape_of(network, tape);
     ETX_CHECK(etx_nested_score_inner(&run, tape == NULL ? NULL : &own->inner));
     own->features = run.inner.node_features;

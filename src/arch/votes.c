@@ -44,8 +44,7 @@ static etx_status count_on_host(struct etx_context *context,
         copy_to_host(&host_args.src, context, args->src, n, sizeof *args->src));
     ETX_CHECK(
         copy_to_host(&host_args.dst, context, args->dst, n, sizeof *args->dst));
-    ETX_CHECK(etx_arena_alloc(
-        &host_args.votes, arena, n, sizeof *host_args.votes, "Hough votes"));
+    ETX_SCRATCH(host_args.votes, arena, n, "Hough votes");
     ETX_CHECK(host->ops->hough_votes(host->stream, &host_args));
     ETX_CHECK(etx_memory_to_device(context->stream->memory, args->votes,
         host_args.votes, n, sizeof *args->votes));

@@ -80,7 +80,7 @@ etx_status etx_json_create_object(struct etx_json **out)
     struct etx_json_memory *memory = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&memory, 1, sizeof *memory, "JSON values"));
+    ETX_NEW(memory, 1, "JSON values");
     memory->root.kind = ETX_JSON_OBJECT;
     memory->root.memory = memory;
     *out = &memory->root;
@@ -387,7 +387,7 @@ etx_status etx_json_sort_members(
     int64_t n = 0;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&sorted, object->n, sizeof *sorted, "keys of JSON"));
+    ETX_NEW(sorted, object->n, "keys of JSON");
     for (const struct etx_json *m = object->as.first; m != NULL; m = m->next)
         sorted[n++] = m;
     qsort(sorted, (size_t)n, sizeof *sorted, compare_keys);

@@ -68,7 +68,7 @@ etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
     int32_t *to = NULL;
     int64_t cursor[N_VALUES];
 
-    ETX_CHECK(etx_alloc(&scratch, count, sizeof *scratch, "sort"));
+    ETX_NEW(scratch, count, "sort");
     to = scratch;
     for (int64_t k = 0; k < count; k++)
         from[k] = (int32_t)k;

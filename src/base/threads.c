@@ -178,7 +178,7 @@ etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads)
         return etx_fail(ETX_ERR_ARGUMENT,
             "number of threads %" PRId32 " is not in 1..%d", n_threads,
             MAX_THREADS);
-    ETX_CHECK(etx_alloc(&pool, 1, sizeof *pool, "thread pool"));
+    ETX_NEW(pool, 1, "thread pool");
     pool->n_threads = n_threads;
     pool->owner = getpid();
     pthread_mutex_init(&pool->lock, NULL);

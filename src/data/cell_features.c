@@ -149,7 +149,7 @@ etx_status etx_event_replace_cells(struct etx_event *event,
     etx_status status = ETX_OK;
     const int64_t n = event->n_hits;
 
-    ETX_CHECK(etx_alloc(&clusters, n, sizeof *clusters, "clusters"));
+    ETX_NEW(clusters, n, "clusters");
     ETX_CHECK(etx_alloc(
         &features, n, ETX_N_CELL_FEATURES * sizeof *features, "cell features"));
     ETX_CHECK(add_cells(clusters, n, cells));

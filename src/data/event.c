@@ -44,10 +44,9 @@ etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
     struct etx_event *event = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&event, 1, sizeof *event, "event"));
+    ETX_NEW(event, 1, "event");
     event->n_hits = n_hits;
-    ETX_CHECK(
-        etx_alloc(&event->hit_id, n_hits, sizeof *event->hit_id, "hit ids"));
+    ETX_NEW(event->hit_id, n_hits, "hit ids");
     ETX_CHECK(etx_alloc_copy(&event->position, positions, n_hits,
         3 * sizeof *event->position, "positions"));
     if (hit_ids != NULL)
@@ -157,7 +156,7 @@ etx_status etx_event_select(struct etx_event **out,
     struct etx_event *to = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&to, 1, sizeof *to, "event"));
+    ETX_NEW(to, 1, "event");
     to->n_hits = n;
     to->n_features = from->n_features;
     ETX_CHECK(select_rows(
@@ -267,9 +266,8 @@ etx_status etx_event_join(
     struct etx_event *joined = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&joined, 1, sizeof *joined, "event"));
-    ETX_CHECK(etx_alloc(&joined->first_hit, (int64_t)n + 1,
-        sizeof *joined->first_hit, "events side by side"));
+    ETX_NEW(joined, 1, "event");
+    ETX_NEW(joined->first_hit, (int64_t)n + 1, "events side by side");
     joined->n_joined = n;
     joined->n_features = events[0]->n_features;
     for (int32_t e = 0; e < n; e++)

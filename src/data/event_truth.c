@@ -20,9 +20,9 @@ static etx_status sort_particles(etx_particle **out, int64_t **out_ids,
     int32_t *order = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&sorted, n, sizeof *sorted, "particles"));
-    ETX_CHECK(etx_alloc(&ids, n, sizeof *ids, "particle ids"));
-    ETX_CHECK(etx_alloc(&order, n, sizeof *order, "particle order"));
+    ETX_NEW(sorted, n, "particles");
+    ETX_NEW(ids, n, "particle ids");
+    ETX_NEW(order, n, "particle order");
     for (int64_t i = 0; i < n; i++)
         ids[i] = particles[i].id;
     ETX_CHECK(etx_sort_order(order, ids, n));
@@ -106,9 +106,8 @@ etx_status etx_event_replace_truth(struct etx_event *event,
 
     ETX_CHECK(etx_alloc_copy(&truth.particle_id, particle_ids, n,
         sizeof *truth.particle_id, "particle ids of hits"));
-    ETX_CHECK(etx_alloc(&truth.particle_row, n, sizeof *truth.particle_row,
-        "particle rows of hits"));
-    ETX_CHECK(etx_alloc(&truth.weight, n, sizeof *truth.weight, "weights"));
+    ETX_NEW(truth.particle_row, n, "particle rows of hits");
+    ETX_NEW(truth.weight, n, "weights");
     ETX_CHECK(sort_particles(&truth.particles, &ids, n_particles, particles));
     ETX_CHECK(
         find_particles(truth.particle_row, n, particle_ids, n_particles, ids));
@@ -204,14 +203,11 @@ etx_status etx_event_replace_shared(struct etx_event *event, int64_t n_shared,
     int32_t *order = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&key, n_shared, sizeof *key, "shared hits"));
-    ETX_CHECK(etx_alloc(&order, n_shared, sizeof *order, "shared hits"));
-    ETX_CHECK(etx_alloc(
-        &made.shared_hit, n_shared, sizeof *made.shared_hit, "shared hits"));
-    ETX_CHECK(etx_alloc(&made.shared_particle_id, n_shared,
-        sizeof *made.shared_particle_id, "ids of shared hits"));
-    ETX_CHECK(etx_alloc(&made.shared_particle_row, n_shared,
-        sizeof *made.shared_particle_row, "particles of shared hits"));
+    ETX_NEW(key, n_shared, "shared hits");
+    ETX_NEW(order, n_shared, "shared hits");
+    ETX_NEW(made.shared_hit, n_shared, "shared hits");
+    ETX_NEW(made.shared_particle_id, n_shared, "ids of shared hits");
+    ETX_NEW(made.shared_particle_row, n_shared, "particles of shared hits");
     for (int64_t i = 0; i < n_shared; i++)
         ETX_CHECK(pair_key(&key[i], event, hits[i], particle_ids[i]));
     ETX_CHECK(etx_sort_order(order, key, n_shared));

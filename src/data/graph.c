@@ -30,13 +30,10 @@ static etx_status alloc_edges(
     const int64_t n = graph->n_edges;
     etx_status status;
 
-    ETX_CHECK(etx_memory_alloc(
-        &graph->src, memory, n, sizeof *graph->src, "edge sources"));
-    ETX_CHECK(etx_memory_alloc(
-        &graph->dst, memory, n, sizeof *graph->dst, "edge destinations"));
+    ETX_ALLOC(graph->src, memory, n, "edge sources");
+    ETX_ALLOC(graph->dst, memory, n, "edge destinations");
     if (with_score)
-        ETX_CHECK(etx_memory_alloc(
-            &graph->score, memory, n, sizeof *graph->score, "edge scores"));
+        ETX_ALLOC(graph->score, memory, n, "edge scores");
 done:
     return status;
 }
@@ -47,12 +44,9 @@ static etx_status alloc_index(
     const int64_t n = graph->n_nodes + 1;
     etx_status status;
 
-    ETX_CHECK(etx_memory_alloc(&graph->in_offset, memory, n,
-        sizeof *graph->in_offset, "edges into nodes"));
-    ETX_CHECK(etx_memory_alloc(&graph->out_offset, memory, n,
-        sizeof *graph->out_offset, "edges out of nodes"));
-    ETX_CHECK(etx_memory_alloc(&graph->out_edge, memory, graph->n_edges,
-        sizeof *graph->out_edge, "edges by source"));
+    ETX_ALLOC(graph->in_offset, memory, n, "edges into nodes");
+    ETX_ALLOC(graph->out_offset, memory, n, "edges out of nodes");
+    ETX_ALLOC(graph->out_edge, memory, graph->n_edges, "edges by source");
 done:
     return status;
 }
@@ -65,7 +59,7 @@ static etx_status create(struct etx_graph **out,
     etx_status status;
 
     ETX_CHECK(check_size(n_nodes, n_edges));
-    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
+    ETX_NEW(graph, 1, "graph");
     graph->memory = memory;
     graph->n_nodes = n_nodes;
     graph->n_edges = n_edges;

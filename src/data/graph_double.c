@@ -56,8 +56,7 @@ static etx_status double_scores(struct etx_graph *both,
 
     if (graph->score == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_memory_alloc(&both->score, both->memory, both->n_edges,
-        sizeof *both->score, "edge scores"));
+    ETX_ALLOC(both->score, both->memory, both->n_edges, "edge scores");
     ETX_CHECK(etx_graph_double_values(
         both->score, context, slot, graph->score, graph->n_edges));
 done:
@@ -96,9 +95,8 @@ etx_status etx_graph_double(struct etx_graph **out, int32_t *slot,
         return etx_fail(ETX_ERR_LIMIT,
             "both directions of %" PRId64 " edges are more than %d edges",
             graph->n_edges, INT32_MAX);
-    ETX_CHECK(etx_memory_alloc(&src, memory, n, sizeof *src, "edge sources"));
-    ETX_CHECK(
-        etx_memory_alloc(&dst, memory, n, sizeof *dst, "edge destinations"));
+    ETX_ALLOC(src, memory, n, "edge sources");
+    ETX_ALLOC(dst, memory, n, "edge destinations");
     ETX_CHECK(double_ends(src, dst, slot, context, graph));
     ETX_CHECK(
         etx_graph_adopt(&both, context, graph->n_nodes, n, src, dst, NULL));

@@ -100,8 +100,7 @@ static etx_status copy_scores(float **out, const struct etx_graph *host)
     float *score = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_memory_alloc(
-        &score, memory, host->n_edges, sizeof *score, "edge scores"));
+    ETX_ALLOC(score, memory, host->n_edges, "edge scores");
     ETX_CHECK(etx_memory_to_device(
         memory, score, host->score, host->n_edges, sizeof *score));
     ETX_CHECK(etx_memory_synchronize(memory));

@@ -29,21 +29,14 @@ static etx_status allocate(struct sort *sort)
     const int64_t n = sort->edges->n_edges;
     etx_status status;
 
-    ETX_CHECK(etx_memory_alloc(&sort->offset, memory, sort->edges->n_nodes + 1,
-        sizeof *sort->offset, "edge sort"));
-    ETX_CHECK(etx_memory_alloc(
-        &sort->by_src, memory, n, sizeof *sort->by_src, "edge sort"));
-    ETX_CHECK(etx_memory_alloc(
-        &sort->by_dst, memory, n, sizeof *sort->by_dst, "edge sort"));
-    ETX_CHECK(etx_memory_alloc(
-        &sort->order, memory, n, sizeof *sort->order, "edge order"));
-    ETX_CHECK(etx_memory_alloc(
-        &sort->src, memory, n, sizeof *sort->src, "edge sources"));
-    ETX_CHECK(etx_memory_alloc(
-        &sort->dst, memory, n, sizeof *sort->dst, "edge destinations"));
+    ETX_ALLOC(sort->offset, memory, sort->edges->n_nodes + 1, "edge sort");
+    ETX_ALLOC(sort->by_src, memory, n, "edge sort");
+    ETX_ALLOC(sort->by_dst, memory, n, "edge sort");
+    ETX_ALLOC(sort->order, memory, n, "edge order");
+    ETX_ALLOC(sort->src, memory, n, "edge sources");
+    ETX_ALLOC(sort->dst, memory, n, "edge destinations");
     if (sort->edges->score != NULL)
-        ETX_CHECK(etx_memory_alloc(
-            &sort->score, memory, n, sizeof *sort->score, "edge scores"));
+        ETX_ALLOC(sort->score, memory, n, "edge scores");
 done:
     return status;
 }

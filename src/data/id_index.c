@@ -20,8 +20,7 @@ static etx_status build_table(struct etx_id_index *index, const int64_t *ids)
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(
-        &index->table, index->n_table, sizeof *index->table, "id table"));
+    ETX_NEW(index->table, index->n_table, "id table");
     memset(index->table, 0xff, (size_t)index->n_table * sizeof *index->table);
     for (int64_t row = 0; row < index->n_ids; row++)
         index->table[ids[row] - index->lowest] = (int32_t)row;
@@ -34,10 +33,8 @@ static etx_status build_list(struct etx_id_index *index, const int64_t *ids)
     etx_status status = ETX_OK;
     const int64_t n = index->n_ids;
 
-    ETX_CHECK(etx_alloc(
-        &index->sorted_id, n, sizeof *index->sorted_id, "sorted ids"));
-    ETX_CHECK(etx_alloc(
-        &index->sorted_row, n, sizeof *index->sorted_row, "sorted ids"));
+    ETX_NEW(index->sorted_id, n, "sorted ids");
+    ETX_NEW(index->sorted_row, n, "sorted ids");
     ETX_CHECK(etx_sort_order(index->sorted_row, ids, n));
     for (int64_t k = 0; k < n; k++)
         index->sorted_id[k] = ids[index->sorted_row[k]];

@@ -13,7 +13,7 @@ static etx_status adopt(struct etx_graph **out, const struct etx_memory *memory,
     struct etx_graph *graph = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph of triplets"));
+    ETX_NEW(graph, 1, "graph of triplets");
     *graph = (struct etx_graph){
         .memory = memory,
         .n_nodes = n_doublets,

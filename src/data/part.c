@@ -138,14 +138,13 @@ static etx_status list_received(struct etx_graph_part *part)
     for (int64_t i = 0; i < n_nodes; i++)
         if (part->owner[i] != part->part)
             part->n_received[part->owner[i]]++;
-    ETX_CHECK(etx_alloc(&next, part->n_parts, sizeof *next, "halo nodes"));
+    ETX_NEW(next, part->n_parts, "halo nodes");
     for (int32_t q = 0; q < part->n_parts; q++) {
         next[q] = sum;
         sum += part->n_received[q];
     }
     part->n_received_rows = sum;
-    ETX_CHECK(etx_alloc(
-        &part->received_row, sum, sizeof *part->received_row, "halo nodes"));
+    ETX_NEW(part->received_row, sum, "halo nodes");
     for (int64_t i = 0; i < n_nodes; i++)
         if (part->owner[i] != part->part)
             part->received_row[next[part->owner[i]]++] = (int32_t)i;
@@ -192,8 +191,7 @@ static etx_status list_sent(struct etx_graph_part *part)
     ETX_CHECK(etx_alloc_uncleared(
         &order, n_keys, sizeof *order, "edges between parts"));
     ETX_CHECK(etx_sort_order(order, key, n_keys));
-    ETX_CHECK(etx_alloc(
-        &part->sent_row, n_keys, sizeof *part->sent_row, "rows to send"));
+    ETX_NEW(part->sent_row, n_keys, "rows to send");
     for (int64_t k = 0; k < n_keys; k++) {
         const int64_t next = key[order[k]];
 
@@ -217,16 +215,14 @@ etx_status etx_part_create(struct etx_graph_part **out,
     struct builder builder = {.whole = graph, .owner = owner};
     struct etx_graph_part *made = NULL;
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "part of a graph"));
+    ETX_NEW(made, 1, "part of a graph");
     builder.part = made;
     made->n_parts = n_parts;
     made->part = part;
     made->whole_nodes = graph->n_nodes;
     made->whole_edges = graph->n_edges;
-    ETX_CHECK(etx_alloc(
-        &made->n_sent, n_parts, sizeof *made->n_sent, "rows to send"));
-    ETX_CHECK(etx_alloc(
-        &made->n_received, n_parts, sizeof *made->n_received, "halo nodes"));
+    ETX_NEW(made->n_sent, n_parts, "rows to send");
+    ETX_NEW(made->n_received, n_parts, "halo nodes");
     ETX_CHECK(choose_nodes(&builder));
     ETX_CHECK(build_graph(&builder));
     ETX_CHECK(list_received(made));
@@ -272,8 +268,7 @@ etx_status etx_part_arena_rows(const float **out, struct etx_arena *arena,
     etx_status status;
     float *rows;
 
-    ETX_CHECK(etx_arena_alloc(&rows, arena, part->graph->n_nodes * width,
-        sizeof *rows, "rows of a part"));
+    ETX_SCRATCH(rows, arena, part->graph->n_nodes * width, "rows of a part");
     etx_part_gather_rows(rows, part, x, width);
     *out = rows;
 done:

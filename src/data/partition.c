@@ -194,12 +194,10 @@ static etx_status alloc_groups(struct partition *partition, int32_t n_parts)
     etx_status status;
 
     for (int32_t a = 0; a < N_AXES; a++)
-        ETX_CHECK(etx_alloc(&partition->is_right[a], partition->graph->n_nodes,
-            sizeof *partition->is_right[a], "sides of nodes"));
-    ETX_CHECK(etx_alloc(&partition->group, n_parts, sizeof *partition->group,
-        "groups of nodes"));
-    ETX_CHECK(etx_alloc(
-        &partition->sum, n_parts, sizeof *partition->sum, "weights of groups"));
+        ETX_NEW(partition->is_right[a], partition->graph->n_nodes,
+            "sides of nodes");
+    ETX_NEW(partition->group, n_parts, "groups of nodes");
+    ETX_NEW(partition->sum, n_parts, "weights of groups");
     partition->group[0].n_parts = n_parts;
 done:
     return status;

@@ -15,12 +15,10 @@ etx_status etx_tracks_create(
     struct etx_tracks *made = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
+    ETX_NEW(made, 1, "tracks");
     made->n_hits = n_hits;
-    ETX_CHECK(etx_alloc(
-        &made->offset, n_tracks + 1, sizeof *made->offset, "track offsets"));
-    ETX_CHECK(
-        etx_alloc(&made->hit, n_listed, sizeof *made->hit, "hits of tracks"));
+    ETX_NEW(made->offset, n_tracks + 1, "track offsets");
+    ETX_NEW(made->hit, n_listed, "hits of tracks");
     *out = made;
     made = NULL;
 done:
@@ -72,8 +70,8 @@ static etx_status renumber(
     int32_t next = -1;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&keys, n_hits, sizeof *keys, "labels"));
-    ETX_CHECK(etx_alloc(&order, n_hits, sizeof *order, "order of labels"));
+    ETX_NEW(keys, n_hits, "labels");
+    ETX_NEW(order, n_hits, "order of labels");
     for (int64_t i = 0; i < n_hits; i++)
         keys[i] = labels[i];
     ETX_CHECK(etx_sort_order(order, keys, n_hits));
@@ -126,7 +124,7 @@ static etx_status group_dense(struct etx_tracks *tracks, int64_t n_labels,
     etx_status status = ETX_OK;
     const int64_t n_hits = tracks->n_hits;
 
-    ETX_CHECK(etx_alloc(&group, n_labels, sizeof *group, "groups"));
+    ETX_NEW(group, n_labels, "groups");
     for (int64_t i = 0; i < n_hits; i++)
         if (labels[i] >= 0)
             group[labels[i]]++;
@@ -155,7 +153,7 @@ etx_status etx_tracks_group(struct etx_tracks **out, int64_t n_hits,
 
     ETX_CHECK(etx_tracks_create(&tracks, n_hits, n_hits, n_hits));
     if (n_labels > n_hits * MAX_SPARSE) {
-        ETX_CHECK(etx_alloc(&dense, n_hits, sizeof *dense, "labels"));
+        ETX_NEW(dense, n_hits, "labels");
         ETX_CHECK(renumber(dense, n_hits, labels));
         labels = dense;
         n_labels = n_hits;

@@ -142,16 +142,11 @@ etx_status etx_match_tracks(struct etx_matching *out,
     int32_t *count = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&made.hits_of_particle, n_particles,
-        sizeof *made.hits_of_particle, "hits of particles"));
-    ETX_CHECK(etx_alloc(
-        &made.n_majority, n_tracks, sizeof *made.n_majority, "majority hits"));
-    ETX_CHECK(etx_alloc(
-        &made.particle, n_tracks, sizeof *made.particle, "matched particles"));
-    ETX_CHECK(etx_alloc(&made.is_matched, n_particles, sizeof *made.is_matched,
-        "matched particles"));
-    ETX_CHECK(
-        etx_alloc(&count, n_particles, sizeof *count, "hits per particle"));
+    ETX_NEW(made.hits_of_particle, n_particles, "hits of particles");
+    ETX_NEW(made.n_majority, n_tracks, "majority hits");
+    ETX_NEW(made.particle, n_tracks, "matched particles");
+    ETX_NEW(made.is_matched, n_particles, "matched particles");
+    ETX_NEW(count, n_particles, "hits per particle");
     fill(&made, count, event, tracks, options);
     *out = made;
     made = (struct etx_matching){.particle = NULL};

@@ -54,7 +54,7 @@ static etx_status unshare(
     int32_t *label = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&label, tracks->n_hits, sizeof *label, "labels"));
+    ETX_NEW(label, tracks->n_hits, "labels");
     etx_tracks_to_labels(label, tracks);
     ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
 done:

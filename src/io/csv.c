@@ -316,7 +316,7 @@ etx_status etx_csv_read(struct etx_csv *out, const char *path,
     csv.n_wanted = n_wanted;
     for (int32_t k = 0; k < n_wanted; k++)
         csv.cell[k] = -1;
-    ETX_CHECK(etx_alloc(&reader, 1, sizeof *reader, "a CSV reader"));
+    ETX_NEW(reader, 1, "a CSV reader");
     ETX_CHECK(open_text(reader, &text, path, "a line with column names"));
     ETX_CHECK(read_names(&csv, reader));
     const int64_t capacity = row_capacity(reader, n_wanted);
@@ -390,7 +390,7 @@ etx_status etx_csv_read_matrix(
     int64_t n_lines = 0;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&reader, 1, sizeof *reader, "a CSV reader"));
+    ETX_NEW(reader, 1, "a CSV reader");
     ETX_CHECK(open_text(reader, &text, path, "lines of numbers"));
     ETX_CHECK(count_cells(&n_cells, reader));
     reader->n_fields = (int32_t)n_cells;

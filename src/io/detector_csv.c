@@ -106,9 +106,8 @@ etx_status etx_detector_csv_read(etx_detector **out, const char *path)
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_csv_read(&csv, path, columns, N_COLUMNS));
-    ETX_CHECK(etx_alloc(&detector, 1, sizeof *detector, "a detector"));
-    ETX_CHECK(etx_alloc(&detector->modules, csv.n_rows,
-        sizeof *detector->modules, "detector modules"));
+    ETX_NEW(detector, 1, "a detector");
+    ETX_NEW(detector->modules, csv.n_rows, "detector modules");
     detector->n_modules = csv.n_rows;
     for (int64_t row = 0; row < csv.n_rows; row++)
         ETX_CHECK(read_module(&detector->modules[row], &csv, row));

@@ -153,7 +153,7 @@ static etx_status read_cells(etx_event *event,
 
     ETX_CHECK(
         etx_csv_read(&csv, paths->cells, cell_columns, COUNT(cell_columns)));
-    ETX_CHECK(etx_alloc(&hit, csv.n_rows, sizeof *hit, "hits of cells"));
+    ETX_NEW(hit, csv.n_rows, "hits of cells");
     for (int64_t row = 0; row < csv.n_rows; row++) {
         int64_t found = -1;
         ETX_CHECK(find_row(&found, hits, &csv, row, CELL_HIT, paths->hits));
@@ -186,8 +186,7 @@ static etx_status read_particles(etx_particle **out, int64_t *n_particles,
     ETX_CHECK(
         etx_csv_read(&csv, path, particle_columns, COUNT(particle_columns)));
     ETX_CHECK(index_ids(index, &csv, PARTICLE_ID));
-    ETX_CHECK(
-        etx_alloc(&particles, csv.n_rows, sizeof *particles, "particles"));
+    ETX_NEW(particles, csv.n_rows, "particles");
     for (int64_t row = 0; row < csv.n_rows; row++) {
         etx_particle *particle = &particles[row];
         particle->id = csv.int64_values[PARTICLE_ID][row];
@@ -230,18 +229,12 @@ static etx_status allocate_truth(
 {
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&truth->particle_id, n_hits, sizeof *truth->particle_id,
-        "particles of hits"));
-    ETX_CHECK(etx_alloc(
-        &truth->weight, n_hits, sizeof *truth->weight, "hit weights"));
-    ETX_CHECK(etx_alloc(&truth->shared_row, n_rows, sizeof *truth->shared_row,
-        "rows of shared hits"));
-    ETX_CHECK(etx_alloc(&truth->shared_key, n_rows, sizeof *truth->shared_key,
-        "keys of shared hits"));
-    ETX_CHECK(etx_alloc(
-        &truth->shared_hit, n_rows, sizeof *truth->shared_hit, "shared hits"));
-    ETX_CHECK(etx_alloc(&truth->shared_id, n_rows, sizeof *truth->shared_id,
-        "particles of shared hits"));
+    ETX_NEW(truth->particle_id, n_hits, "particles of hits");
+    ETX_NEW(truth->weight, n_hits, "hit weights");
+    ETX_NEW(truth->shared_row, n_rows, "rows of shared hits");
+    ETX_NEW(truth->shared_key, n_rows, "keys of shared hits");
+    ETX_NEW(truth->shared_hit, n_rows, "shared hits");
+    ETX_NEW(truth->shared_id, n_rows, "particles of shared hits");
     for (int64_t i = 0; i < n_hits; i++)
         truth->particle_id[i] = -1;
 done:

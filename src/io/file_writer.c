@@ -278,7 +278,7 @@ etx_status etx_file_writer_open(
     struct etx_file_writer *writer = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&writer, 1, sizeof *writer, "a file writer"));
+    ETX_NEW(writer, 1, "a file writer");
     writer->descriptor = -1;
     ETX_CHECK(follow_links(&writer->path, path));
     if (compressed)

@@ -262,7 +262,7 @@ etx_status etx_model_parse(
             ETX_ERR_FORMAT, "no model file: its metadata lack " CONFIG_KEY);
     ETX_CHECK(etx_json_parse(&config, CONFIG_KEY, etx_json_text(text),
         text->length, ETX_CONFIG_MAX_DEPTH));
-    ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));
+    ETX_NEW(model, 1, "a model");
     ETX_CHECK(etx_config_read(model, config));
     ETX_CHECK(set_config(model, etx_json_text(text), text->length));
     ETX_CHECK(load_parameters(model, file));
@@ -297,7 +297,7 @@ etx_status etx_model_from_config(
     char *text = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));
+    ETX_NEW(model, 1, "a model");
     ETX_CHECK(etx_config_read(model, config));
     ETX_CHECK(etx_json_write(&text, config, REAL_DIGITS, 0));
     ETX_CHECK(set_config(model, text, strlen(text)));
@@ -340,9 +340,8 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
     list_networks(named, model);
     for (int32_t n = 0; n < N_NETWORKS; n++)
         n_tensors += n_parameters(&named[n]);
-    ETX_CHECK(etx_alloc(&tensors,
-        n_tensors + (int64_t)(N_TABLES * ETX_TABLE_MAX_ARRAYS), sizeof *tensors,
-        "a table of tensors"));
+    ETX_NEW(tensors, n_tensors + (int64_t)(N_TABLES * ETX_TABLE_MAX_ARRAYS),
+        "a table of tensors");
     n_tensors = 0;
     for (int32_t n = 0; n < N_NETWORKS; n++)
         for (int32_t p = 0; p < n_parameters(&named[n]); p++)

@@ -235,8 +235,7 @@ static etx_status read_entries(struct etx_tensor_file *file,
     int64_t n = 0;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&entries, (int64_t)etx_json_size(header),
-        sizeof *entries, "a table of tensors"));
+    ETX_NEW(entries, (int64_t)etx_json_size(header), "a table of tensors");
     for (const struct etx_json *member = etx_json_first(header); member != NULL;
          member = member->next)
         if (strcmp(member->key, METADATA_KEY) != 0)
@@ -244,8 +243,7 @@ static etx_status read_entries(struct etx_tensor_file *file,
                 &entries[n++], member->key, member, data, data_size));
     qsort(entries, (size_t)n, sizeof *entries, compare_offsets);
     ETX_CHECK(check_tiling(entries, n, data_size));
-    ETX_CHECK(etx_alloc(
-        &file->tensor, n, sizeof *file->tensor, "a table of tensors"));
+    ETX_NEW(file->tensor, n, "a table of tensors");
     for (int64_t t = 0; t < n; t++)
         file->tensor[t] = entries[t].tensor;
     qsort(file->tensor, (size_t)n, sizeof *file->tensor, compare_names);
@@ -311,7 +309,7 @@ etx_status etx_tensor_file_parse(
     ETX_CHECK(check_start(start, size));
     text = (const char *)data + LENGTH_BYTES;
     text_size = (size_t)header_length(start);
-    ETX_CHECK(etx_alloc(&file, 1, sizeof *file, "a table of tensors"));
+    ETX_NEW(file, 1, "a table of tensors");
     ETX_CHECK(
         etx_json_parse(&header, "the header", text, text_size, MAX_DEPTH));
     ETX_CHECK(

@@ -112,8 +112,7 @@ etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
     char *header = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(
-        etx_alloc(&sorted, n_tensors, sizeof *sorted, "a table of tensors"));
+    ETX_NEW(sorted, n_tensors, "a table of tensors");
     for (int64_t t = 0; t < n_tensors; t++)
         sorted[t] = &tensors[t];
     qsort(sorted, (size_t)n_tensors, sizeof *sorted, compare);

@@ -53,9 +53,8 @@ static etx_status list_by_hit(struct by_hit *out, const etx_tracks *tracks)
     const int64_t n = tracks->offset[tracks->n_tracks];
     etx_status status;
 
-    ETX_CHECK(
-        etx_alloc(&out->first, tracks->n_hits + 2, sizeof *out->first, "hits"));
-    ETX_CHECK(etx_alloc(&out->track, n, sizeof *out->track, "tracks of hits"));
+    ETX_NEW(out->first, tracks->n_hits + 2, "hits");
+    ETX_NEW(out->track, n, "tracks of hits");
     /* Counts two ahead, so that the cursors end as the first ones. */
     for (int64_t k = 0; k < n; k++)
         out->first[tracks->hit[k] + 2]++;
@@ -115,7 +114,7 @@ static etx_status label_rows(int32_t *labels, const struct etx_csv *csv)
     int64_t last = 0;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&order, csv->n_rows, sizeof *order, "track order"));
+    ETX_NEW(order, csv->n_rows, "track order");
     ETX_CHECK(etx_sort_order(order, track_id, csv->n_rows));
     for (int64_t i = 0; i < csv->n_rows; i++) {
         const int64_t id = track_id[order[i]];
@@ -191,11 +190,9 @@ static etx_status sort_rows(struct sorted_rows *rows, int32_t *label,
 {
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&rows->key, csv->n_rows, sizeof *rows->key, "rows"));
-    ETX_CHECK(
-        etx_alloc(&rows->order, csv->n_rows, sizeof *rows->order, "rows"));
-    ETX_CHECK(
-        etx_alloc(&rows->label, csv->n_rows, sizeof *rows->label, "labels"));
+    ETX_NEW(rows->key, csv->n_rows, "rows");
+    ETX_NEW(rows->order, csv->n_rows, "rows");
+    ETX_NEW(rows->label, csv->n_rows, "labels");
     ETX_CHECK(label_rows(label, csv));
     ETX_CHECK(find_keys(rows->key, label, csv, event));
     ETX_CHECK(etx_sort_order(rows->order, rows->key, csv->n_rows));
@@ -225,7 +222,7 @@ etx_status etx_tracks_csv_read(
 
     ETX_CHECK(etx_csv_read(&csv, path, columns, N_COLUMNS));
     ETX_CHECK(check_tracks(&csv));
-    ETX_CHECK(etx_alloc(&label, csv.n_rows, sizeof *label, "labels"));
+    ETX_NEW(label, csv.n_rows, "labels");
     ETX_CHECK(sort_rows(&rows, label, &csv, event));
     ETX_CHECK(etx_tracks_group(&tracks, csv.n_rows, rows.label, 1));
     tracks->n_hits = event->n_hits;

@@ -58,7 +58,7 @@ etx_status etx_arena_create_at(struct etx_arena **out, int64_t limit,
     if (limit < 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "memory limit %" PRId64 " bytes is negative", limit);
-    ETX_CHECK(etx_alloc(&arena, 1, sizeof *arena, WHAT));
+    ETX_NEW(arena, 1, WHAT);
     arena->memory = memory;
     arena->alignment = memory == NULL ? ALIGNMENT : DEVICE_ALIGNMENT;
     arena->min_block = min_block > 0 ? min_block : MIN_BLOCK;

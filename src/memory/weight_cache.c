@@ -45,7 +45,7 @@ etx_status etx_weight_cache_create(
     struct etx_weight_cache *cache = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&cache, 1, sizeof *cache, "weight cache"));
+    ETX_NEW(cache, 1, "weight cache");
     cache->memory = memory;
     *out = cache;
 done:
@@ -101,7 +101,7 @@ static etx_status reserve_entry(struct etx_weight_cache *cache)
 
     if (cache->n_entries < cache->capacity)
         return ETX_OK;
-    ETX_CHECK(etx_alloc(&slot, LOAD * capacity, sizeof *slot, "weight cache"));
+    ETX_NEW(slot, LOAD * capacity, "weight cache");
     ETX_CHECK(etx_resize(&cache->entry, cache->capacity, capacity,
         sizeof *cache->entry, "weight cache"));
     etx_free(cache->slot);
@@ -154,8 +154,7 @@ static etx_status insert_network(struct etx_weight_cache *cache,
     if (cache->n_networks == ETX_MAX_CACHED_NETWORKS)
         evict_oldest(cache);
     ETX_CHECK(etx_arena_create_at(&network.arena, 0, MIN_BLOCK, cache->memory));
-    ETX_CHECK(etx_arena_alloc(
-        &copy, network.arena, n, sizeof *copy, "network parameters"));
+    ETX_SCRATCH(copy, network.arena, n, "network parameters");
     ETX_CHECK(
         etx_memory_to_device(cache->memory, copy, values, n, sizeof *copy));
     network.parameters = copy;

@@ -35,7 +35,7 @@ static etx_status open_worker(
     struct etx_context *context = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context of a thread"));
+    ETX_NEW(context, 1, "context of a thread");
     context->options = of->options;
     context->options.n_threads = 1;
     context->options.memory_limit =

@@ -33,8 +33,7 @@ static etx_status cells_to_device(
         else if (args->cell[c] != NULL)
             wanted[n++] = &args->cell[c];
     }
-    ETX_CHECK(etx_arena_alloc(
-        &packed, host, n * args->n_hits, sizeof *packed, "cells of hits"));
+    ETX_SCRATCH(packed, host, n * args->n_hits, "cells of hits");
     for (int64_t i = 0; i < args->n_hits; i++)
         for (int32_t k = 0; k < n; k++)
             packed[k * args->n_hits + i] = (*wanted[k])[i * args->cell_stride];
@@ -58,8 +57,8 @@ static etx_status compute(const float **out, struct etx_context *context,
     etx_status status;
 
     ETX_CHECK(etx_hit_feature_columns(&args, column, event, list));
-    ETX_CHECK(etx_arena_alloc(&args.out, context->stream->arena,
-        args.n_hits * args.n_columns, sizeof *args.out, "node features"));
+    ETX_SCRATCH(args.out, context->stream->arena, args.n_hits * args.n_columns,
+        "node features");
     ETX_CHECK(etx_stage_positions(&args.position, context, event));
     if (args.cluster != NULL)
         ETX_CHECK(etx_stage_to_device(&args.cluster, context, args.cluster,

@@ -27,8 +27,7 @@ static etx_status score_all_one(
 
     if (graph->score != NULL)
         return ETX_OK;
-    ETX_CHECK(etx_memory_alloc(&graph->score, graph->memory, graph->n_edges,
-        sizeof *graph->score, "edge scores"));
+    ETX_ALLOC(graph->score, graph->memory, graph->n_edges, "edge scores");
     args.y = graph->score;
     ETX_CHECK(context->ops->fill(context->stream, &args));
 done:
@@ -207,8 +206,7 @@ static etx_status select_lent(struct etx_event *rest,
         if (index == NULL)
             ETX_CHECK(etx_arena_to_device(
                 &index, arena, row, rest->n_hits, sizeof *row, "hits left"));
-        ETX_CHECK(etx_arena_alloc(&args.y, arena, rest->n_hits * width[k],
-            sizeof *args.y, "hits left"));
+        ETX_SCRATCH(args.y, arena, rest->n_hits * width[k], "hits left");
         args.index = index;
         ETX_CHECK(context->ops->gather(context->stream, &args));
         *to[k] = (struct etx_lent_array){args.y, from[k]->device_index};
@@ -242,14 +240,12 @@ static etx_status begin_event(struct finding *finding,
     int64_t n = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&finding->label, arena, event->n_hits,
-        sizeof *finding->label, "labels"));
+    ETX_SCRATCH(finding->label, arena, event->n_hits, "labels");
     if (!etx_stage_has_first_pass(model, event))
         return ETX_OK;
     ETX_CHECK(etx_stage_first_pass(
         finding->label, &finding->n_tracks, context, model, event));
-    ETX_CHECK(etx_arena_alloc(&finding->row, arena, event->n_hits,
-        sizeof *finding->row, "hits left"));
+    ETX_SCRATCH(finding->row, arena, event->n_hits, "hits left");
     for (int64_t i = 0; i < event->n_hits; i++)
         if (finding->label[i] < 0)
             finding->row[n++] = (int32_t)i;
@@ -291,8 +287,7 @@ static etx_status find_rest(int32_t **found, const struct finding *finding,
     etx_status status;
 
     if (n > 1) {
-        ETX_CHECK(
-            etx_arena_alloc(&rest, arena, n, sizeof *rest, "hits of events"));
+        ETX_SCRATCH(rest, arena, n, "hits of events");
         for (int32_t e = 0; e < n; e++)
             rest[e] = rest_of(&finding[e]);
         ETX_CHECK(etx_event_join(&joined, rest, n));
@@ -339,7 +334,7 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
     etx_status status;
 
     etx_stage_reset_timings(context);
-    ETX_CHECK(etx_alloc(&finding, n, sizeof *finding, "events"));
+    ETX_NEW(finding, n, "events");
     for (int32_t e = 0; e < n; e++) {
         finding[e].event = event[e];
         ETX_CHECK(begin_event(&finding[e], context, model));

@@ -77,8 +77,7 @@ etx_status etx_stage_find_not_finite(const int64_t **found,
         *later = NULL;
     if (n == 0)
         return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(&args.index, context->stream->arena, 1,
-        sizeof *args.index, "index of a number"));
+    ETX_SCRATCH(args.index, context->stream->arena, 1, "index of a number");
     sigmoid.not_finite = args.index;
     if (score != NULL)
         ETX_CHECK(context->ops->activation(context->stream, &sigmoid));

@@ -68,8 +68,7 @@ static etx_status open_state(struct etx_trainer *trainer)
     ETX_CHECK(etx_snapshot_open(
         &trainer->snapshot, &trainer->state, &config->stability));
     if (config->validation.keep_best)
-        ETX_CHECK(etx_alloc(&best->parameter, network->n_values,
-            sizeof *best->parameter, "best parameters"));
+        ETX_NEW(best->parameter, network->n_values, "best parameters");
 done:
     return status;
 }
@@ -81,7 +80,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     struct etx_trainer *trainer = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
+    ETX_NEW(trainer, 1, "trainer");
     trainer->context = context;
     trainer->team =
         (etx_team){.struct_size = sizeof trainer->team, .n_ranks = 1};
@@ -141,8 +140,8 @@ static etx_status drop_first_pass(
 
     if (!etx_stage_has_first_pass(trainer->model, *event))
         return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(&label, arena, n_hits, sizeof *label, "labels"));
-    ETX_CHECK(etx_arena_alloc(&row, arena, n_hits, sizeof *row, "hits left"));
+    ETX_SCRATCH(label, arena, n_hits, "labels");
+    ETX_SCRATCH(row, arena, n_hits, "hits left");
     ETX_CHECK(etx_stage_first_pass(
         label, &n_tracks, context, trainer->model, *event));
     for (int64_t i = 0; i < n_hits; i++)

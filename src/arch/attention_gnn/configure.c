@@ -67,7 +67,7 @@ etx_status etx_attention_configure(
             "%s: %d edge features given, but this network reads none",
             network->arch->name, (int)network->edge_features.n_features);
     }
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "attention GNN options"));
+    ETX_NEW(state, 1, "attention GNN options");
     network->state = state;
     *state = (struct etx_attention){
         .hidden = 64,

@@ -127,7 +127,7 @@ static etx_status configure(
     const int32_t n_in =
         2 * network->n_node_features + network->edge_features.n_features;
 
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "edge filter options"));
+    ETX_NEW(state, 1, "edge filter options");
     network->state = state;
     *state = (struct state){
         .hidden = {.n = 2, .width = {64, 64}},

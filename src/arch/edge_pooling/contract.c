@@ -43,12 +43,9 @@ static etx_status choose_edges(
         .n_selected = &out->n};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &args.selected, arena, n, sizeof *args.selected, "contracted edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &out->src, arena, n, sizeof *out->src, "contracted edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &out->dst, arena, n, sizeof *out->dst, "contracted edges"));
+    ETX_SCRATCH(args.selected, arena, n, "contracted edges");
+    ETX_SCRATCH(out->src, arena, n, "contracted edges");
+    ETX_SCRATCH(out->dst, arena, n, "contracted edges");
     ETX_CHECK(run->context->ops->mutual_best(run->context->stream, &args));
     for (int64_t k = 0; k < out->n; k++) {
         out->src[k] = graph->src[args.selected[k]];
@@ -77,10 +74,8 @@ static etx_status find_clusters(
     int32_t *label;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &clusters->of, arena, n, sizeof *clusters->of, "clusters of hits"));
-    ETX_CHECK(
-        etx_arena_alloc(&label, arena, n, sizeof *label, "clusters of hits"));
+    ETX_SCRATCH(clusters->of, arena, n, "clusters of hits");
+    ETX_SCRATCH(label, arena, n, "clusters of hits");
     ETX_CHECK(choose_edges(&ends, run));
     const struct etx_connected_components_args args = {.n_nodes = n,
         .n_edges = ends.n,
@@ -173,14 +168,11 @@ static etx_status join_graph(
     int32_t *dst = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&run->inner_edge, arena, n,
-        sizeof *run->inner_edge, "edges of clusters"));
-    ETX_CHECK(
-        etx_arena_alloc(&key, arena, n, sizeof *key, "edges of clusters"));
-    ETX_CHECK(
-        etx_arena_alloc(&order, arena, n, sizeof *order, "edges of clusters"));
-    ETX_CHECK(etx_alloc(&src, n, sizeof *src, "edges of clusters"));
-    ETX_CHECK(etx_alloc(&dst, n, sizeof *dst, "edges of clusters"));
+    ETX_SCRATCH(run->inner_edge, arena, n, "edges of clusters");
+    ETX_SCRATCH(key, arena, n, "edges of clusters");
+    ETX_SCRATCH(order, arena, n, "edges of clusters");
+    ETX_NEW(src, n, "edges of clusters");
+    ETX_NEW(dst, n, "edges of clusters");
     for (int64_t e = 0; e < n; e++)
         key[e] = key_of(clusters, graph, e);
     ETX_CHECK(etx_sort_order(order, key, n));

@@ -72,7 +72,7 @@ static etx_status configure(
     const int32_t n_columns =
         2 * network->n_node_features + network->edge_features.n_features;
 
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "edge pooling options"));
+    ETX_NEW(state, 1, "edge pooling options");
     network->state = state;
     state->contract_cut = 0.5f;
     const struct etx_option own =

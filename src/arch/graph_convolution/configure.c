@@ -88,7 +88,7 @@ etx_status etx_convolution_configure(
     etx_status status = ETX_OK;
     struct etx_convolution *state = NULL;
 
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "graph convolution options"));
+    ETX_NEW(state, 1, "graph convolution options");
     network->state = state;
     *state = (struct etx_convolution){
         .hidden = 64,

@@ -58,16 +58,12 @@ static etx_status normalise(struct adjacency *out, struct etx_run *run)
     const int64_t n_nodes = run->input.n_nodes;
     float *degree = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&out->edge_weight, arena, graph->n_edges,
-        sizeof *out->edge_weight, "weights of edges"));
-    ETX_CHECK(etx_arena_alloc(&out->loop_weight, arena, n_nodes,
-        sizeof *out->loop_weight, "weights of loops"));
-    ETX_CHECK(etx_arena_alloc(&out->loop_offset, arena, n_nodes + 1,
-        sizeof *out->loop_offset, "offsets of loops"));
+    ETX_SCRATCH(out->edge_weight, arena, graph->n_edges, "weights of edges");
+    ETX_SCRATCH(out->loop_weight, arena, n_nodes, "weights of loops");
+    ETX_SCRATCH(out->loop_offset, arena, n_nodes + 1, "offsets of loops");
     const struct etx_arena_mark mark = etx_arena_mark(arena);
 
-    ETX_CHECK(etx_arena_alloc(
-        &degree, arena, n_nodes, sizeof *degree, "edges of nodes"));
+    ETX_SCRATCH(degree, arena, n_nodes, "edges of nodes");
     ETX_CHECK(count_degrees(degree, run));
     const struct etx_degree_weights_args args = {.n_nodes = n_nodes,
         .n_edges = graph->n_edges,

@@ -68,7 +68,7 @@ etx_status etx_gravnet_configure(
     struct etx_gravnet *state = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "gravnet options"));
+    ETX_NEW(state, 1, "gravnet options");
     network->state = state;
     *state = (struct etx_gravnet){
         .hidden = 32,

@@ -60,10 +60,8 @@ static etx_status send(
     struct etx_mlp_input h = latent_input(run, k);
 
     *out = (struct etx_gravnet_messages){.graph = NULL};
-    ETX_CHECK(etx_arena_alloc(&out->point, arena, n * state->n_space,
-        sizeof *out->point, "points of hits"));
-    ETX_CHECK(etx_arena_alloc(
-        &out->flow, arena, n * state->n_flow, sizeof *out->flow, "flow"));
+    ETX_SCRATCH(out->point, arena, n * state->n_space, "points of hits");
+    ETX_SCRATCH(out->flow, arena, n * state->n_flow, "flow");
     ETX_CHECK(etx_run_block(run, &state->iteration[k].space, &h, out->point));
     ETX_CHECK(etx_run_block(run, &state->iteration[k].flow, &h, out->flow));
     ETX_CHECK(etx_gravnet_send(out, run));
@@ -125,10 +123,8 @@ static etx_status send_backward(
     float *d_point = NULL;
     float *d_flow = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&d_flow, arena, n * state->n_flow, sizeof *d_flow,
-        "gradients of messages"));
-    ETX_CHECK(etx_arena_alloc(&d_point, arena, n * state->n_space,
-        sizeof *d_point, "gradients of points"));
+    ETX_SCRATCH(d_flow, arena, n * state->n_flow, "gradients of messages");
+    ETX_SCRATCH(d_point, arena, n * state->n_space, "gradients of points");
     ETX_CHECK(etx_gravnet_send_backward(d_point, d_flow, run, messages));
     ETX_CHECK(
         etx_run_block_backward(run, &state->iteration[k].space, &h, d_point));

@@ -100,12 +100,10 @@ etx_status etx_gravnet_send(
     etx_status status;
 
     ETX_CHECK(find_neighbours(messages, run));
-    ETX_CHECK(etx_arena_alloc(&messages->message, arena,
-        run->input.n_nodes * etx_gravnet_state(run)->n_flow,
-        sizeof *messages->message, "messages"));
-    ETX_CHECK(
-        etx_arena_alloc(&messages->weight, arena, messages->graph->n_edges,
-            sizeof *messages->weight, "weights of neighbours"));
+    ETX_SCRATCH(messages->message, arena,
+        run->input.n_nodes * etx_gravnet_state(run)->n_flow, "messages");
+    ETX_SCRATCH(messages->weight, arena, messages->graph->n_edges,
+        "weights of neighbours");
     weight_edges(messages, run);
     ETX_CHECK(sum_messages(messages, run));
 done:

@@ -75,8 +75,8 @@ static etx_status score_backward(struct etx_run *run,
 
     if (own->doubled == NULL)
         return etx_run_block_backward(run, block, input, d_out);
-    ETX_CHECK(etx_arena_alloc(&d_doubled, arena, own->doubled->n_edges,
-        sizeof *d_doubled, "gradients of doubled edges"));
+    ETX_SCRATCH(
+        d_doubled, arena, own->doubled->n_edges, "gradients of doubled edges");
     ETX_CHECK(
         etx_interaction_undouble_backward(d_doubled, run, d_out, is_mean));
     ETX_CHECK(etx_run_block_backward(run, block, input, d_doubled));

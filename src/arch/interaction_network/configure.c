@@ -197,8 +197,7 @@ etx_status etx_interaction_configure(
     etx_status status = ETX_OK;
     struct etx_interaction *state = NULL;
 
-    ETX_CHECK(
-        etx_alloc(&state, 1, sizeof *state, "interaction network options"));
+    ETX_NEW(state, 1, "interaction network options");
     network->state = state;
     *state = (struct etx_interaction){
         .hidden = 32,

@@ -15,8 +15,8 @@ static etx_status double_votes(struct etx_run *run, const float *votes)
 
     if (votes == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_memory_alloc(&own->votes, run->context->stream->memory,
-        2 * own->n_edges_out, sizeof *own->votes, "votes of doubled edges"));
+    ETX_ALLOC(own->votes, run->context->stream->memory, 2 * own->n_edges_out,
+        "votes of doubled edges");
     ETX_CHECK(etx_graph_double_values(
         own->votes, run->context, own->slot, votes, own->n_edges_out));
     run->input.votes = own->votes;
@@ -30,8 +30,8 @@ etx_status etx_interaction_double(struct etx_run *run)
     struct etx_interaction_own *own = run->own;
     const struct etx_graph *graph = run->input.graph;
 
-    ETX_CHECK(etx_memory_alloc(&own->slot, run->context->stream->memory,
-        2 * own->n_edges_out, sizeof *own->slot, "slots of doubled edges"));
+    ETX_ALLOC(own->slot, run->context->stream->memory, 2 * own->n_edges_out,
+        "slots of doubled edges");
     ETX_CHECK(etx_graph_double(&own->doubled, own->slot, run->context, graph));
     if (graph->halo != NULL) {
         own->halo = *graph->halo;

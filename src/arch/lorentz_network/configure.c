@@ -86,7 +86,7 @@ etx_status etx_lorentz_configure(
             "lorentz_network: %d node features, but the first %d are the "
             "four-vector of a hit",
             (int)network->n_node_features, ETX_LORENTZ_WIDTH);
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "Lorentz network options"));
+    ETX_NEW(state, 1, "Lorentz network options");
     network->state = state;
     *state = (struct etx_lorentz){
         .hidden = 32,

@@ -45,7 +45,7 @@ static etx_status configure(
     etx_status status = ETX_OK;
     struct state *state = NULL;
 
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "mlp options"));
+    ETX_NEW(state, 1, "mlp options");
     network->state = state;
     *state = (struct state){
         .hidden = {.n = 3, .width = {256, 256, 256}},

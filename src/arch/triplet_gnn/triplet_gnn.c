@@ -55,8 +55,7 @@ static etx_status make_unit(float **out, struct etx_context *context, int32_t n)
 
     ETX_CHECK(etx_floats_alloc(out, context, n_values, "weights"));
     mark = etx_arena_mark(host);
-    ETX_CHECK(etx_arena_alloc(
-        &host_unit, host, n_values, sizeof *host_unit, "weights"));
+    ETX_SCRATCH(host_unit, host, n_values, "weights");
     memset(host_unit, 0, (size_t)n_values * sizeof *host_unit);
     for (int32_t k = 0; k < n; k++)
         host_unit[(int64_t)k * n + k] = 1.0f;
@@ -216,8 +215,7 @@ static etx_status forward_triplets(const struct etx_network *network,
         return ETX_OK;
     ETX_CHECK(etx_nested_open(&run, network, context, input, &line));
     ETX_CHECK(etx_nested_score_inner(&run, NULL));
-    ETX_CHECK(etx_arena_alloc(&doublet, arena, run.inner.n_nodes,
-        sizeof *doublet, "logits of doublets"));
+    ETX_SCRATCH(doublet, arena, run.inner.n_nodes, "logits of doublets");
     ETX_CHECK(etx_nested_score_edges(doublet, &run));
     ETX_CHECK(etx_copy_values(context, out, run.logit, triplets->n_edges));
     gather.x = doublet;
@@ -250,7 +248,7 @@ static etx_status configure(
     etx_status status = ETX_OK;
     struct state *state = NULL;
 
-    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "triplet GNN options"));
+    ETX_NEW(state, 1, "triplet GNN options");
     network->state = state;
     state->max_triplets = 10000000;
     const struct etx_option own =

@@ -36,14 +36,10 @@ static etx_status start_chains(
     struct etx_chains *chains = &work->chains;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &chains->next, arena, n_nodes, sizeof *chains->next, "next hits"));
-    ETX_CHECK(etx_arena_alloc(&chains->previous, arena, n_nodes,
-        sizeof *chains->previous, "previous hits"));
-    ETX_CHECK(etx_arena_alloc(
-        &work->far_end, arena, n_nodes, sizeof *work->far_end, "chain ends"));
-    ETX_CHECK(etx_arena_alloc(
-        &work->length, arena, n_nodes, sizeof *work->length, "chain lengths"));
+    ETX_SCRATCH(chains->next, arena, n_nodes, "next hits");
+    ETX_SCRATCH(chains->previous, arena, n_nodes, "previous hits");
+    ETX_SCRATCH(work->far_end, arena, n_nodes, "chain ends");
+    ETX_SCRATCH(work->length, arena, n_nodes, "chain lengths");
     for (int64_t i = 0; i < n_nodes; i++) {
         chains->next[i] = chains->previous[i] = NONE;
         work->far_end[i] = (int32_t)i;
@@ -165,12 +161,11 @@ static etx_status link_edges(struct best_first *work, struct etx_stream *stream)
     int64_t n_open = n;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "edge keys"));
-    ETX_CHECK(
-        etx_arena_alloc(&order, arena, n, sizeof *order, "edges by score"));
-    ETX_CHECK(etx_arena_alloc(&weak, arena, n, sizeof *weak, "weak edges"));
-    ETX_CHECK(etx_arena_alloc(&rank, arena, n, sizeof *rank, "weak edges"));
-    ETX_CHECK(etx_arena_alloc(&sorted, arena, n, sizeof *sorted, "weak edges"));
+    ETX_SCRATCH(key, arena, n, "edge keys");
+    ETX_SCRATCH(order, arena, n, "edges by score");
+    ETX_SCRATCH(weak, arena, n, "weak edges");
+    ETX_SCRATCH(rank, arena, n, "weak edges");
+    ETX_SCRATCH(sorted, arena, n, "weak edges");
     ETX_CHECK(sort_by_score(order, key, args));
     for (int k = 0; k < n_rounds; k++) {
         ETX_CHECK(etx_check_cancelled(stream));

@@ -39,8 +39,7 @@ static etx_status keep_best(struct etx_stream *stream,
     struct scored *scored = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &scored, stream->arena, n, sizeof *scored, "scored edges"));
+    ETX_SCRATCH(scored, stream->arena, n, "scored edges");
     for (int64_t t = 0; t < n; t++)
         scored[t] =
             (struct scored){args->score[args->selected[t]], args->selected[t]};

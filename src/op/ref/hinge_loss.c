@@ -53,8 +53,7 @@ etx_status etx_ref_hinge_loss(
     etx_status status = ETX_OK;
 
     if (args->d_point != NULL) {
-        ETX_CHECK(etx_arena_alloc(
-            &sum, stream->arena, n_values, sizeof *sum, "gradients of points"));
+        ETX_SCRATCH(sum, stream->arena, n_values, "gradients of points");
         memset(sum, 0, (size_t)n_values * sizeof *sum);
     }
     add_pairs(sum, args);

@@ -51,10 +51,8 @@ etx_status etx_ref_hough_votes(
     int64_t first = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &cell, stream->arena, n, sizeof *cell, "Hough cells of edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &order, stream->arena, n, sizeof *order, "edges by Hough cell"));
+    ETX_SCRATCH(cell, stream->arena, n, "Hough cells of edges");
+    ETX_SCRATCH(order, stream->arena, n, "edges by Hough cell");
     for (int64_t e = 0; e < n; e++)
         cell[e] = cell_of(args->position + 3 * (int64_t)args->src[e],
             args->position + 3 * (int64_t)args->dst[e]);

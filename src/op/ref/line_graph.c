@@ -88,17 +88,12 @@ etx_status etx_ref_line_graph(
     struct etx_line_graph graph = {0};
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&graph.in_offset, args->n_doublets + 1,
-        sizeof *graph.in_offset, "edges into doublets"));
-    ETX_CHECK(etx_alloc(&graph.out_offset, args->n_doublets + 1,
-        sizeof *graph.out_offset, "edges out of doublets"));
+    ETX_NEW(graph.in_offset, args->n_doublets + 1, "edges into doublets");
+    ETX_NEW(graph.out_offset, args->n_doublets + 1, "edges out of doublets");
     ETX_CHECK(count_edges(&graph, args));
-    ETX_CHECK(etx_alloc(
-        &graph.src, graph.n_edges, sizeof *graph.src, "sources of triplets"));
-    ETX_CHECK(etx_alloc(
-        &graph.dst, graph.n_edges, sizeof *graph.dst, "targets of triplets"));
-    ETX_CHECK(etx_alloc(&graph.out_edge, graph.n_edges, sizeof *graph.out_edge,
-        "triplets by source"));
+    ETX_NEW(graph.src, graph.n_edges, "sources of triplets");
+    ETX_NEW(graph.dst, graph.n_edges, "targets of triplets");
+    ETX_NEW(graph.out_edge, graph.n_edges, "triplets by source");
     ETX_CHECK(fill_edges(&graph, stream, args));
     fill_out_edges(&graph, args);
     *args->out = graph;

@@ -87,8 +87,7 @@ etx_status etx_ref_linear_backward(
     double *sum = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&sum, stream->arena, args->n_in, sizeof *sum,
-        "sums of a linear layer"));
+    ETX_SCRATCH(sum, stream->arena, args->n_in, "sums of a linear layer");
     if (args->d_x != NULL)
         for (int64_t i = 0; i < args->n_rows; i++)
             input_gradient(args, i, sum);

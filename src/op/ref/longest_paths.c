@@ -232,12 +232,11 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
     struct search search = {.stream = stream, .dag = dag, .start = start};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&search.suffix, stream->arena, dag->n_nodes,
-        sizeof *search.suffix, "suffixes of paths"));
-    ETX_CHECK(etx_arena_alloc(&search.ancestor, stream->arena, dag->n_nodes,
-        sizeof *search.ancestor, "best starts of paths"));
-    ETX_CHECK(etx_arena_alloc(&search.left, stream->arena, dag->n_nodes,
-        sizeof *search.left, "nodes of paths"));
+    ETX_SCRATCH(
+        search.suffix, stream->arena, dag->n_nodes, "suffixes of paths");
+    ETX_SCRATCH(
+        search.ancestor, stream->arena, dag->n_nodes, "best starts of paths");
+    ETX_SCRATCH(search.left, stream->arena, dag->n_nodes, "nodes of paths");
     for (int32_t c = 0; c < dag->n_components; c++)
         ETX_CHECK(search_component(
             &search, dag->first[c], dag->first[c + 1], work_budget));

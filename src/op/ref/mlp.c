@@ -73,8 +73,7 @@ static etx_status apply_rounded(
     float *weight = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&weight, stream->arena, n_weights, sizeof *weight,
-        "weights in bfloat16"));
+    ETX_SCRATCH(weight, stream->arena, n_weights, "weights in bfloat16");
     for (int64_t k = 0; k < n_weights; k++)
         weight[k] = args->weight[k];
     round_values(weight, n_weights);

@@ -71,13 +71,11 @@ static etx_status sort_hits(struct job *job)
     int64_t k = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "order of hits"));
-    ETX_CHECK(
-        etx_arena_alloc(&order, arena, n, sizeof *order, "order of hits"));
-    ETX_CHECK(etx_arena_alloc(&hit, arena, n, sizeof *hit, "sorted hits"));
-    ETX_CHECK(etx_arena_alloc(&unit, arena, n, sizeof *unit, "units of hits"));
-    ETX_CHECK(etx_arena_alloc(
-        &first, arena, args->map.n_units + 1, sizeof *first, "sorted hits"));
+    ETX_SCRATCH(key, arena, n, "order of hits");
+    ETX_SCRATCH(order, arena, n, "order of hits");
+    ETX_SCRATCH(hit, arena, n, "sorted hits");
+    ETX_SCRATCH(unit, arena, n, "units of hits");
+    ETX_SCRATCH(first, arena, args->map.n_units + 1, "sorted hits");
     job->n_hits = make_keys(key, args);
     ETX_CHECK(etx_sort_order(order, key, n));
     for (int64_t i = 0; i < job->n_hits; i++) {
@@ -145,8 +143,8 @@ static etx_status gather_edges(struct job *job)
     int64_t n = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&job->edge, job->stream->arena, job->n_edges,
-        sizeof *job->edge, "edges of a module map"));
+    ETX_SCRATCH(
+        job->edge, job->stream->arena, job->n_edges, "edges of a module map");
     for (int64_t c = 0; c < job->n_chunks; c++) {
         for (int64_t k = 0; k < job->chunk[c].n; k++)
             job->edge[n++] = job->chunk[c].edge[k];
@@ -212,12 +210,9 @@ static etx_status keep_triplets(struct job *job)
     int64_t e = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&first, arena, job->n_hits + 1, sizeof *first,
-        "edges of a module map"));
-    ETX_CHECK(etx_arena_alloc(&job->direction, arena, n, sizeof *job->direction,
-        "directions of edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &job->is_kept, arena, n, sizeof *job->is_kept, "edges of triplets"));
+    ETX_SCRATCH(first, arena, job->n_hits + 1, "edges of a module map");
+    ETX_SCRATCH(job->direction, arena, n, "directions of edges");
+    ETX_SCRATCH(job->is_kept, arena, n, "edges of triplets");
     for (int64_t k = 0; k <= job->n_hits; k++) {
         while (e < n && job->edge[e].src < k)
             e++;
@@ -288,8 +283,7 @@ static etx_status return_edges(const struct job *job)
         &sorting.src, &sorting.dst, &sorting.by_src, &sorting.by_dst};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&sorting.offset, arena, job->args->n_hits + 1,
-        sizeof *sorting.offset, "order of edges"));
+    ETX_SCRATCH(sorting.offset, arena, job->args->n_hits + 1, "order of edges");
     for (int32_t k = 0; k < 4; k++)
         ETX_CHECK(etx_arena_alloc(
             ends[k], arena, n, sizeof **ends[k], "order of edges"));
@@ -316,8 +310,7 @@ etx_status etx_ref_module_map(
     ETX_CHECK(etx_check_cancelled(stream));
     ETX_CHECK(sort_hits(&job));
     job.n_chunks = (job.n_hits + BLOCK - 1) / BLOCK;
-    ETX_CHECK(etx_alloc(
-        &job.chunk, job.n_chunks, sizeof *job.chunk, "edges of a module map"));
+    ETX_NEW(job.chunk, job.n_chunks, "edges of a module map");
     ETX_CHECK(etx_parallel_for(stream->pool, job.n_chunks, search_block, &job));
     ETX_CHECK(gather_edges(&job));
     if (args->map.n_triplets > 0)

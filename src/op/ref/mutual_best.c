@@ -29,10 +29,9 @@ etx_status etx_ref_mutual_best(
     int64_t count = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&best_out, stream->arena, args->n_nodes,
-        sizeof *best_out, "best edges out of nodes"));
-    ETX_CHECK(etx_arena_alloc(&best_in, stream->arena, args->n_nodes,
-        sizeof *best_in, "best edges into nodes"));
+    ETX_SCRATCH(
+        best_out, stream->arena, args->n_nodes, "best edges out of nodes");
+    ETX_SCRATCH(best_in, stream->arena, args->n_nodes, "best edges into nodes");
     find_best(best_out, args, args->src);
     find_best(best_in, args, args->dst);
     for (int64_t e = 0; e < args->n_edges; e++)

@@ -174,10 +174,8 @@ static etx_status lines_backward(
     struct affine_sums sums = {NULL, NULL};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&sums.gain, stream->arena, width,
-        sizeof *sums.gain, "gain sums of a norm"));
-    ETX_CHECK(etx_arena_alloc(&sums.shift, stream->arena, width,
-        sizeof *sums.shift, "shift sums of a norm"));
+    ETX_SCRATCH(sums.gain, stream->arena, width, "gain sums of a norm");
+    ETX_SCRATCH(sums.shift, stream->arena, width, "shift sums of a norm");
     memset(sums.gain, 0, (size_t)width * sizeof *sums.gain);
     memset(sums.shift, 0, (size_t)width * sizeof *sums.shift);
     for (int64_t l = 0; l < n_lines(&args->forward); l++)

@@ -128,8 +128,8 @@ static etx_status find_all(struct found *found, struct etx_stream *stream,
     struct neighbour *neighbour = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&neighbour, stream->arena, args->n_points,
-        sizeof *neighbour, "neighbours of a point"));
+    ETX_SCRATCH(
+        neighbour, stream->arena, args->n_points, "neighbours of a point");
     for (int32_t i = 0; i < (int32_t)args->n_points; i++) {
         if (i % CANCEL_ROWS == 0)
             ETX_CHECK(etx_check_cancelled(stream));
@@ -151,8 +151,7 @@ static etx_status sort_by_target(int32_t *src, int32_t *dst,
     int64_t *cursor = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&cursor, stream->arena, n_points + 1,
-        sizeof *cursor, "edges of every target"));
+    ETX_SCRATCH(cursor, stream->arena, n_points + 1, "edges of every target");
     memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
     for (int64_t e = 0; e < found->n_edges; e++)
         cursor[found->dst[e] + 1]++;
@@ -177,8 +176,8 @@ etx_status etx_ref_radius_graph(
     etx_status status;
 
     ETX_CHECK(find_all(&found, stream, args));
-    ETX_CHECK(etx_alloc(&src, found.n_edges, sizeof *src, "sources of edges"));
-    ETX_CHECK(etx_alloc(&dst, found.n_edges, sizeof *dst, "targets of edges"));
+    ETX_NEW(src, found.n_edges, "sources of edges");
+    ETX_NEW(dst, found.n_edges, "targets of edges");
     ETX_CHECK(sort_by_target(src, dst, stream, &found, args->n_points));
     *args->out = (struct etx_edge_list){found.n_edges, src, dst};
     src = NULL;

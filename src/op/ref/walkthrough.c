@@ -81,10 +81,8 @@ static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
     int32_t *order = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&key, arena, n, sizeof *key, "distances of hits"));
-    ETX_CHECK(
-        etx_arena_alloc(&order, arena, n, sizeof *order, "outward order"));
+    ETX_SCRATCH(key, arena, n, "distances of hits");
+    ETX_SCRATCH(order, arena, n, "outward order");
     for (int32_t i = 0; i < n; i++)
         key[i] = (int64_t)args->group[walk->node[i]] << 32 |
                  etx_sort_key(args->key[walk->node[i]]);
@@ -104,8 +102,7 @@ static etx_status find_first_nodes(struct walk *walk, struct etx_arena *arena)
     const int32_t *group = walk->args->group;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&dag->first, arena, (int64_t)dag->n_nodes + 1,
-        sizeof *dag->first, "components"));
+    ETX_SCRATCH(dag->first, arena, (int64_t)dag->n_nodes + 1, "components");
     for (int32_t i = 0; i < dag->n_nodes; i++)
         if (i == 0 || group[walk->node[i]] != group[walk->node[i - 1]])
             dag->first[dag->n_components++] = i;
@@ -195,19 +192,13 @@ static etx_status build_dag(struct walk *walk, struct etx_arena *arena)
     int32_t *by_head = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&dag->in_offset, arena, (int64_t)dag->n_nodes + 1,
-        sizeof *dag->in_offset, "edges in"));
-    ETX_CHECK(etx_arena_alloc(&dag->out_offset, arena,
-        (int64_t)dag->n_nodes + 1, sizeof *dag->out_offset, "edges out"));
+    ETX_SCRATCH(dag->in_offset, arena, (int64_t)dag->n_nodes + 1, "edges in");
+    ETX_SCRATCH(dag->out_offset, arena, (int64_t)dag->n_nodes + 1, "edges out");
     count_edges(walk);
-    ETX_CHECK(etx_arena_alloc(
-        &by_head, arena, dag->n_edges, sizeof *by_head, "edges by head"));
-    ETX_CHECK(etx_arena_alloc(
-        &dag->head, arena, dag->n_edges, sizeof *dag->head, "edge heads"));
-    ETX_CHECK(etx_arena_alloc(
-        &dag->tail, arena, dag->n_edges, sizeof *dag->tail, "edge tails"));
-    ETX_CHECK(etx_arena_alloc(
-        &dag->score, arena, dag->n_edges, sizeof *dag->score, "edge scores"));
+    ETX_SCRATCH(by_head, arena, dag->n_edges, "edges by head");
+    ETX_SCRATCH(dag->head, arena, dag->n_edges, "edge heads");
+    ETX_SCRATCH(dag->tail, arena, dag->n_edges, "edge tails");
+    ETX_SCRATCH(dag->score, arena, dag->n_edges, "edge scores");
     sort_by_head(walk, by_head);
     fill_edges(walk, by_head);
 done:
@@ -224,8 +215,7 @@ static etx_status walk_tangled(struct walk *walk, struct etx_stream *stream)
     ETX_CHECK(sort_outward(walk, arena));
     ETX_CHECK(find_first_nodes(walk, arena));
     ETX_CHECK(build_dag(walk, arena));
-    ETX_CHECK(etx_arena_alloc(
-        &start, arena, walk->dag.n_nodes, sizeof *start, "path starts"));
+    ETX_SCRATCH(start, arena, walk->dag.n_nodes, "path starts");
     ETX_CHECK(
         etx_longest_paths(start, stream, &walk->dag, walk->args->work_budget));
     for (int32_t i = 0; i < walk->dag.n_nodes; i++)
@@ -249,10 +239,8 @@ etx_status etx_ref_walkthrough(
         &walk.branching, arena, n_nodes, 1, "branching components"));
     ETX_CHECK(etx_arena_alloc(&has_in, arena, n_nodes, 1, "edges in"));
     ETX_CHECK(etx_arena_alloc(&has_out, arena, n_nodes, 1, "edges out"));
-    ETX_CHECK(etx_arena_alloc(
-        &walk.local, arena, n_nodes, sizeof *walk.local, "hits walked"));
-    ETX_CHECK(etx_arena_alloc(
-        &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
+    ETX_SCRATCH(walk.local, arena, n_nodes, "hits walked");
+    ETX_SCRATCH(walk.node, arena, n_nodes, "hits walked");
     ETX_CHECK(find_components(stream, args));
     find_branching(&walk, has_in, has_out);
     walk.dag.n_nodes = list_branching(&walk);

@@ -58,8 +58,7 @@ etx_status etx_edge_bins_open(
         .pack = choose_pack(n_points),
         .arena = stream->arena};
     out->n_bins = (int32_t)((n_points - 1) >> out->pack.shift) + 1;
-    ETX_CHECK(etx_arena_alloc(&out->writer, stream->arena, n_writers,
-        sizeof *out->writer, "bins of edges"));
+    ETX_SCRATCH(out->writer, stream->arena, n_writers, "bins of edges");
     memset(out->writer, 0, (size_t)n_writers * sizeof *out->writer);
     pthread_mutex_init(&out->lock, NULL);
     out->n_writers = n_writers;
@@ -374,14 +373,11 @@ static etx_status alloc_scratch(struct job *job, struct etx_arena *arena)
     const int32_t n_workers = job->bins->n_writers;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&job->offset, arena, job->bins->n_bins + 1,
-        sizeof *job->offset, "bins of edges"));
-    ETX_CHECK(etx_arena_alloc(&job->scratch, arena, n_workers,
-        sizeof *job->scratch, "scratch of a sort"));
+    ETX_SCRATCH(job->offset, arena, job->bins->n_bins + 1, "bins of edges");
+    ETX_SCRATCH(job->scratch, arena, n_workers, "scratch of a sort");
     memset(job->scratch, 0, (size_t)n_workers * sizeof *job->scratch);
     for (int32_t w = 0; w < n_workers; w++)
-        ETX_CHECK(etx_arena_alloc(&job->scratch[w].count, arena, n,
-            sizeof *job->scratch[w].count, "scratch of a sort"));
+        ETX_SCRATCH(job->scratch[w].count, arena, n, "scratch of a sort");
 done:
     return status;
 }

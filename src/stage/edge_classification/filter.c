@@ -69,8 +69,7 @@ static etx_status run_pass(struct etx_graph **out, struct etx_context *context,
     struct etx_graph scored = *graph;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
-    ETX_CHECK(etx_arena_alloc(&score, context->stream->arena, graph->n_edges,
-        sizeof *score, "filter scores"));
+    ETX_SCRATCH(score, context->stream->arena, graph->n_edges, "filter scores");
     ETX_CHECK(etx_stage_edge_scores(
         score, &bad, context, pass->network, pass->features, graph, event));
     ETX_CHECK(select_edges(
@@ -97,8 +96,7 @@ etx_status etx_stage_check_joined(const struct etx_graph *graph,
 
     if (event->n_joined == 0 || model->filter_max_edges <= 0.0f)
         return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(&offset, arena, graph->n_nodes + 1,
-        sizeof *offset, "edges of joined events"));
+    ETX_SCRATCH(offset, arena, graph->n_nodes + 1, "edges of joined events");
     ETX_CHECK(etx_memory_to_host(graph->memory, offset, graph->in_offset,
         graph->n_nodes + 1, sizeof *offset));
     for (int32_t e = 0; e < event->n_joined; e++) {

@@ -23,8 +23,7 @@ etx_status etx_stage_score(struct etx_graph *graph, const int64_t **bad,
             timing == ETX_STAGE_GNN ? "graph neural network" : "filter");
     ETX_CHECK(etx_stage_node_features(&features, context, stage, event));
     clock = etx_stage_begin(context, timing);
-    ETX_CHECK(etx_memory_alloc(
-        &score, graph->memory, graph->n_edges, sizeof *score, "edge scores"));
+    ETX_ALLOC(score, graph->memory, graph->n_edges, "edge scores");
     ETX_CHECK(etx_stage_edge_scores(
         score, bad, context, stage->network, features, graph, event));
     ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));

@@ -65,8 +65,7 @@ static etx_status score_part(float *score, struct etx_context *context,
     graph = *device_graph;
     graph.halo = halo;
     input.graph = &graph;
-    ETX_CHECK(etx_arena_alloc(&device_score, context->stream->arena, n,
-        sizeof *device_score, "edge scores"));
+    ETX_SCRATCH(device_score, context->stream->arena, n, "edge scores");
     ETX_CHECK(
         run_network(device_score, context, model->gnn.network, part, &input));
     ETX_CHECK(

@@ -65,8 +65,7 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     const struct etx_network *network = model->gnn.network;
     float *score = NULL;
 
-    ETX_CHECK(etx_alloc(
-        &score, triplets->n_edges, sizeof *score, "scores of triplets"));
+    ETX_NEW(score, triplets->n_edges, "scores of triplets");
     if (network != NULL && network->arch->forward_triplets != NULL)
         ETX_CHECK(run_network(score, triplets, graph, context, model, event));
     else

@@ -38,16 +38,13 @@ static etx_status list_hits(
         if (label[i] >= filling->n_tracks)
             filling->n_tracks = label[i] + 1;
     }
-    ETX_CHECK(
-        etx_arena_alloc(&filling->begin, arena, (int64_t)filling->n_tracks + 1,
-            sizeof *filling->begin, "hits of tracks"));
-    ETX_CHECK(etx_arena_alloc(
-        &filling->hit, arena, n, sizeof *filling->hit, "hits of tracks"));
-    ETX_CHECK(etx_arena_alloc(&filling->candidate, arena, filling->n_tracks,
-        sizeof *filling->candidate, "hits of tracks"));
-    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "hit order"));
-    ETX_CHECK(etx_arena_alloc(&row, arena, n, sizeof *row, "hit order"));
-    ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "hit order"));
+    ETX_SCRATCH(filling->begin, arena, (int64_t)filling->n_tracks + 1,
+        "hits of tracks");
+    ETX_SCRATCH(filling->hit, arena, n, "hits of tracks");
+    ETX_SCRATCH(filling->candidate, arena, filling->n_tracks, "hits of tracks");
+    ETX_SCRATCH(key, arena, n, "hit order");
+    ETX_SCRATCH(row, arena, n, "hit order");
+    ETX_SCRATCH(order, arena, n, "hit order");
     memset(filling->begin, 0,
         (size_t)(filling->n_tracks + 1) * sizeof *filling->begin);
     n = 0;

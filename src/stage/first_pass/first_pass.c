@@ -139,10 +139,8 @@ static etx_status accept(int32_t *label, int32_t *n_tracks,
     int32_t *order = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &key, arena, n_all, sizeof *key, "order of candidates"));
-    ETX_CHECK(etx_arena_alloc(
-        &order, arena, n_all, sizeof *order, "order of candidates"));
+    ETX_SCRATCH(key, arena, n_all, "order of candidates");
+    ETX_SCRATCH(order, arena, n_all, "order of candidates");
     for (int64_t k = 0; k < n_all; k++)
         key[k] = pass->candidate[k].n_hits > 0
                      ? etx_candidate_key(&pass->candidate[k])
@@ -187,16 +185,12 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
         &search->grid, search->completion, label, search->event->n_hits, false);
     list_seeds(search);
     pass.n_first = list_first(NULL, search);
-    ETX_CHECK(etx_arena_alloc(&pass.first, arena, pass.n_first,
-        sizeof *pass.first, "hits that begin tracks"));
-    ETX_CHECK(etx_arena_alloc(&pass.candidate, arena,
-        pass.n_first * ETX_CANDIDATES_OF_HIT, sizeof *pass.candidate,
-        "candidates of tracks"));
+    ETX_SCRATCH(pass.first, arena, pass.n_first, "hits that begin tracks");
+    ETX_SCRATCH(pass.candidate, arena, pass.n_first * ETX_CANDIDATES_OF_HIT,
+        "candidates of tracks");
     (void)list_first(pass.first, search);
-    ETX_CHECK(etx_arena_alloc(&pass.search, arena, n_threads,
-        sizeof *pass.search, "search of tracks"));
-    ETX_CHECK(etx_arena_alloc(
-        &cache, arena, n_threads, sizeof *cache, "steps of candidates"));
+    ETX_SCRATCH(pass.search, arena, n_threads, "search of tracks");
+    ETX_SCRATCH(cache, arena, n_threads, "steps of candidates");
     memset(cache, -1, (size_t)n_threads * sizeof *cache); /* no hit is -1 */
     for (int32_t k = 0; k < n_threads; k++) {
         pass.search[k] = *search;
@@ -217,8 +211,7 @@ etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
     struct etx_first_pass_search *search = NULL; /* too large for a stack */
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&search, arena, 1, sizeof *search, "search of tracks"));
+    ETX_SCRATCH(search, arena, 1, "search of tracks");
     *search = (struct etx_first_pass_search){
         .completion = completion, .event = event, .grid = *grid};
     *out = search;
@@ -260,8 +253,7 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     ETX_CHECK(etx_grid_make(&grid, arena, completion, event));
     ETX_CHECK(
         etx_first_pass_search_make(&search, arena, grid, completion, event));
-    ETX_CHECK(etx_arena_alloc(&search->seed, arena, first_pass->n_seeds,
-        sizeof *search->seed, "seeds of a pass"));
+    ETX_SCRATCH(search->seed, arena, first_pass->n_seeds, "seeds of a pass");
     search->first_pass = first_pass;
     search->pairs = choose_pairs(host);
     search->max_distance = (double)options->max_distance;

@@ -24,19 +24,13 @@ etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     const int64_t n_bins = 4 * n + 2 * ETX_COMPLETION_MAX_LAYERS;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&grid, arena, 1, sizeof *grid, "layers of hits"));
-    ETX_CHECK(etx_arena_alloc(
-        &grid->layer, arena, n, sizeof *grid->layer, "layers of hits"));
-    ETX_CHECK(etx_arena_alloc(
-        &grid->row, arena, n, sizeof *grid->row, "hits of the first pass"));
-    ETX_CHECK(etx_arena_alloc(
-        &grid->hit, arena, n, sizeof *grid->hit, "hits of the first pass"));
-    ETX_CHECK(etx_arena_alloc(&grid->begin, arena, n_bins, sizeof *grid->begin,
-        "bins of the first pass"));
-    ETX_CHECK(etx_arena_alloc(
-        &grid->bin, arena, n, sizeof *grid->bin, "bins of the first pass"));
-    ETX_CHECK(etx_arena_alloc(
-        &grid->used, arena, n, sizeof *grid->used, "hits of the first pass"));
+    ETX_SCRATCH(grid, arena, 1, "layers of hits");
+    ETX_SCRATCH(grid->layer, arena, n, "layers of hits");
+    ETX_SCRATCH(grid->row, arena, n, "hits of the first pass");
+    ETX_SCRATCH(grid->hit, arena, n, "hits of the first pass");
+    ETX_SCRATCH(grid->begin, arena, n_bins, "bins of the first pass");
+    ETX_SCRATCH(grid->bin, arena, n, "bins of the first pass");
+    ETX_SCRATCH(grid->used, arena, n, "hits of the first pass");
     etx_completion_layers(grid->layer, completion, event);
     for (int64_t i = 0; i < n; i++) {
         const float *const at = event->position + 3 * i;

@@ -73,8 +73,7 @@ static etx_status gather_rows(struct sample *sample,
 
     ETX_CHECK(etx_arena_to_device(
         &device_row, arena, row, n, sizeof *row, "a sample of points"));
-    ETX_CHECK(etx_arena_alloc(&point, arena, n * neighbours->n_dim,
-        sizeof *point, "a sample of points"));
+    ETX_SCRATCH(point, arena, n * neighbours->n_dim, "a sample of points");
     const struct etx_gather_args args = {.n_rows = n,
         .width = neighbours->n_dim,
         .x = neighbours->point,
@@ -154,7 +153,7 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     if (max_edges_per_hit <= 0.0f ||
         neighbours->n_points < ETX_MIN_BOUNDED_POINTS)
         return ETX_OK;
-    ETX_CHECK(etx_alloc(&sample, 1, sizeof *sample, "a sample of points"));
+    ETX_NEW(sample, 1, "a sample of points");
     ETX_CHECK(choose_points(sample, context, neighbours));
     ETX_CHECK(count_pairs(sample, context, neighbours));
     *radius = find_radius(sample,
@@ -239,14 +238,13 @@ etx_status etx_stage_check_radius(struct etx_context *context,
 
     if (max_edges_per_hit <= 0.0f)
         return ETX_OK;
-    ETX_CHECK(etx_alloc(&sample, 1, sizeof *sample, "a sample of points"));
-    ETX_CHECK(etx_arena_alloc(&first, host, (int64_t)event->n_joined + 1,
-        sizeof *first, "a sample of points"));
+    ETX_NEW(sample, 1, "a sample of points");
+    ETX_SCRATCH(
+        first, host, (int64_t)event->n_joined + 1, "a sample of points");
     ETX_CHECK(choose_all(sample, first, context, neighbours, event));
     if (sample->n_points == 0)
         goto done;
-    ETX_CHECK(etx_arena_alloc(&offset, host, sample->n_points + 1,
-        sizeof *offset, "a sample of points"));
+    ETX_SCRATCH(offset, host, sample->n_points + 1, "a sample of points");
     ETX_CHECK(count_by_point(offset, sample, context, neighbours));
     for (int32_t e = 0; e < event->n_joined; e++) {
         const struct etx_neighbours of = hits_of(neighbours, event, e);

@@ -30,8 +30,7 @@ static etx_status separate_events(float **point, struct etx_context *context,
     float *at = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&at, host, event->n_hits, sizeof *at, "joined events"));
+    ETX_SCRATCH(at, host, event->n_hits, "joined events");
     for (int32_t e = 0; e < event->n_joined; e++)
         for (int64_t i = event->first_hit[e]; i < event->first_hit[e + 1]; i++)
             at[i] = 4.0f * radius * (float)e;

@@ -37,10 +37,9 @@ static etx_status host_table(struct etx_map_table *out, struct etx_arena *arena,
     int64_t *triplet_first = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&pair_first, arena, map->n_units + 1,
-        sizeof *pair_first, "pairs of a module map"));
-    ETX_CHECK(etx_arena_alloc(&triplet_first, arena, map->n_pairs + 1,
-        sizeof *triplet_first, "triplets of a module map"));
+    ETX_SCRATCH(pair_first, arena, map->n_units + 1, "pairs of a module map");
+    ETX_SCRATCH(
+        triplet_first, arena, map->n_pairs + 1, "triplets of a module map");
     find_first(pair_first, map->n_units, map->pair, map->n_pairs);
     find_first(triplet_first, map->n_pairs, map->triplet, map->n_triplets);
     *out = (struct etx_map_table){.n_units = map->n_units,

@@ -39,8 +39,8 @@ etx_status etx_stage_embed(float **out, const int64_t **bad,
         etx_stage_node_features(&features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
     ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
-    ETX_CHECK(etx_arena_alloc(&point, context->stream->arena,
-        event->n_hits * network->n_out, sizeof *point, "embedded points"));
+    ETX_SCRATCH(point, context->stream->arena, event->n_hits * network->n_out,
+        "embedded points");
     input.n_nodes = event->n_hits;
     input.node_features = features;
     ETX_CHECK(

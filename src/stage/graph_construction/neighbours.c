@@ -16,8 +16,7 @@ static etx_status outward_key(float **out, struct etx_context *context,
     struct etx_outward_key_args args = {.n = neighbours->n_points};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&args.key, context->stream->arena, args.n,
-        sizeof *args.key, "outward order"));
+    ETX_SCRATCH(args.key, context->stream->arena, args.n, "outward order");
     ETX_CHECK(etx_stage_to_device(&args.position, context, neighbours->position,
         3 * args.n, "positions of hits"));
     ETX_CHECK(context->ops->outward_key(context->stream, &args));

@@ -85,19 +85,15 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
 
     chains->n_tracks = n_tracks;
     chains->label = label;
-    ETX_CHECK(etx_arena_alloc(
-        &chains->next, arena, n, sizeof *chains->next, "hits of tracks"));
-    ETX_CHECK(etx_arena_alloc(&chains->previous, arena, n,
-        sizeof *chains->previous, "hits of tracks"));
-    ETX_CHECK(etx_arena_alloc(&chains->n_hits, arena, n_tracks,
-        sizeof *chains->n_hits, "hits of tracks"));
+    ETX_SCRATCH(chains->next, arena, n, "hits of tracks");
+    ETX_SCRATCH(chains->previous, arena, n, "hits of tracks");
+    ETX_SCRATCH(chains->n_hits, arena, n_tracks, "hits of tracks");
     for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
-        ETX_CHECK(etx_arena_alloc(&chains->end[d], arena, n_tracks,
-            sizeof *chains->end[d], "ends of tracks"));
+        ETX_SCRATCH(chains->end[d], arena, n_tracks, "ends of tracks");
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "hit order"));
-    ETX_CHECK(etx_arena_alloc(&row, arena, n, sizeof *row, "hit order"));
-    ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "hit order"));
+    ETX_SCRATCH(key, arena, n, "hit order");
+    ETX_SCRATCH(row, arena, n, "hit order");
+    ETX_SCRATCH(order, arena, n, "hit order");
     for (int64_t i = 0; i < n; i++)
         if (label[i] >= 0) {
             key[n_labelled] = distance_key(event->position + 3 * i);
@@ -295,18 +291,12 @@ static etx_status make_rounds(struct rounds *rounds, struct etx_arena *arena)
     const int64_t n = ETX_N_DIRECTIONS * n_tracks;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&rounds->proposal, arena, n,
-        sizeof *rounds->proposal, "steps of tracks"));
-    ETX_CHECK(etx_arena_alloc(
-        &rounds->state, arena, n, sizeof *rounds->state, "ends of tracks"));
-    ETX_CHECK(etx_arena_alloc(&rounds->change, arena, n_tracks,
-        sizeof *rounds->change, "changes of tracks"));
-    ETX_CHECK(etx_arena_alloc(
-        &rounds->key, arena, n, sizeof *rounds->key, "order of steps"));
-    ETX_CHECK(etx_arena_alloc(
-        &rounds->end, arena, n, sizeof *rounds->end, "order of steps"));
-    ETX_CHECK(etx_arena_alloc(
-        &rounds->order, arena, n, sizeof *rounds->order, "order of steps"));
+    ETX_SCRATCH(rounds->proposal, arena, n, "steps of tracks");
+    ETX_SCRATCH(rounds->state, arena, n, "ends of tracks");
+    ETX_SCRATCH(rounds->change, arena, n_tracks, "changes of tracks");
+    ETX_SCRATCH(rounds->key, arena, n, "order of steps");
+    ETX_SCRATCH(rounds->end, arena, n, "order of steps");
+    ETX_SCRATCH(rounds->order, arena, n, "order of steps");
     memset(rounds->state, END_CHANGED, (size_t)n);
 done:
     return status;
@@ -323,8 +313,7 @@ etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     int64_t n_steps = 1;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &rounds, arena, 1, sizeof *rounds, "completion of tracks"));
+    ETX_SCRATCH(rounds, arena, 1, "completion of tracks");
     memset(rounds, 0, sizeof *rounds);
     rounds->search.completion = completion;
     rounds->search.options = options;

@@ -21,8 +21,7 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
     etx_status status;
 
     (void)position;
-    ETX_CHECK(etx_arena_alloc(&selected, arena, graph->n_edges,
-        sizeof *selected, "mutual best edges"));
+    ETX_SCRATCH(selected, arena, graph->n_edges, "mutual best edges");
     const struct etx_mutual_best_args best = {
         .n_nodes = graph->n_nodes,
         .n_edges = graph->n_edges,
@@ -34,10 +33,8 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
         .n_selected = &n_selected,
     };
     ETX_CHECK(context->ops->mutual_best(context->stream, &best));
-    ETX_CHECK(etx_arena_alloc(
-        &src, arena, n_selected, sizeof *src, "mutual best sources"));
-    ETX_CHECK(etx_arena_alloc(
-        &dst, arena, n_selected, sizeof *dst, "mutual best targets"));
+    ETX_SCRATCH(src, arena, n_selected, "mutual best sources");
+    ETX_SCRATCH(dst, arena, n_selected, "mutual best targets");
     const struct etx_gather_edges_args ends = {.n = n_selected,
         .index = selected,
         .src = graph->src,

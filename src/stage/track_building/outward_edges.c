@@ -15,19 +15,14 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     struct etx_outward_edges edges = {.max_edges = n};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&edges.key, arena, graph->n_nodes,
-        sizeof *edges.key, "distances of hits"));
+    ETX_SCRATCH(edges.key, arena, graph->n_nodes, "distances of hits");
     const struct etx_outward_key_args key = {
         .n = graph->n_nodes, .position = position, .key = edges.key};
     ETX_CHECK(context->ops->outward_key(context->stream, &key));
-    ETX_CHECK(etx_arena_alloc(
-        &edges.n, arena, 1, sizeof *edges.n, "edges above the cut"));
-    ETX_CHECK(etx_arena_alloc(
-        &edges.tail, arena, n, sizeof *edges.tail, "edges above the cut"));
-    ETX_CHECK(etx_arena_alloc(
-        &edges.head, arena, n, sizeof *edges.head, "edges above the cut"));
-    ETX_CHECK(etx_arena_alloc(
-        &edges.score, arena, n, sizeof *edges.score, "edges above the cut"));
+    ETX_SCRATCH(edges.n, arena, 1, "edges above the cut");
+    ETX_SCRATCH(edges.tail, arena, n, "edges above the cut");
+    ETX_SCRATCH(edges.head, arena, n, "edges above the cut");
+    ETX_SCRATCH(edges.score, arena, n, "edges above the cut");
     const struct etx_outward_edges_args direct = {.n_edges = n,
         .src = graph->src,
         .dst = graph->dst,

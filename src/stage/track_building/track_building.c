@@ -91,13 +91,10 @@ etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
             "label method %d is unknown: 0 to %d are", options->method,
             N_METHODS - 1);
     ETX_CHECK(etx_check_cancelled(context->stream));
-    ETX_CHECK(
-        etx_arena_alloc(&group, arena, n_nodes, sizeof *group, "hit groups"));
+    ETX_SCRATCH(group, arena, n_nodes, "hit groups");
     ETX_CHECK(group_nodes(group, context, graph, position, options));
-    ETX_CHECK(
-        etx_arena_alloc(&size, arena, n_nodes, sizeof *size, "group sizes"));
-    ETX_CHECK(etx_arena_alloc(
-        &number, arena, n_nodes, sizeof *number, "group numbers"));
+    ETX_SCRATCH(size, arena, n_nodes, "group sizes");
+    ETX_SCRATCH(number, arena, n_nodes, "group numbers");
     label_groups(label, group, size, number, n_nodes, options->min_hits);
 done:
     etx_arena_reset(arena, mark);

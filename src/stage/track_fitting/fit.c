@@ -304,18 +304,14 @@ etx_status etx_fit_parameters(etx_track_parameters *out, uint8_t *is_outlier,
         .stream = stream};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&fit.module, arena, event->n_hits,
-        sizeof *fit.module, "modules of hits"));
-    ETX_CHECK(etx_arena_alloc(&layer, arena, detector->n_modules, sizeof *layer,
-        "layers of the detector"));
-    ETX_CHECK(etx_arena_alloc(&fit.worker, arena, 2 * n_workers,
-        sizeof *fit.worker, "fits of tracks"));
+    ETX_SCRATCH(fit.module, arena, event->n_hits, "modules of hits");
+    ETX_SCRATCH(layer, arena, detector->n_modules, "layers of the detector");
+    ETX_SCRATCH(fit.worker, arena, 2 * n_workers, "fits of tracks");
     ETX_CHECK(find_modules(&fit, detector));
     fit.n_layers = etx_detector_layers(layer, detector);
     fit.layer = layer;
     /* A call that fails leaves the outputs as they were. */
-    ETX_CHECK(etx_arena_alloc(&fit.out, arena, tracks->n_tracks,
-        sizeof *fit.out, "parameters of tracks"));
+    ETX_SCRATCH(fit.out, arena, tracks->n_tracks, "parameters of tracks");
     ETX_CHECK(etx_arena_alloc(&fit.is_outlier, arena, n_hits, 1, "outliers"));
     memset(fit.is_outlier, 0, (size_t)n_hits);
     ETX_CHECK(etx_parallel_for(

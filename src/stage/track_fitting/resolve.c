@@ -72,11 +72,10 @@ static etx_status resolve(struct etx_tracks *out,
     uint8_t *is_used = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&value, n, sizeof *value, "ranks of tracks"));
-    ETX_CHECK(etx_alloc(&order, n, sizeof *order, "order of tracks"));
-    ETX_CHECK(etx_alloc(&hit, tracks->offset[n], sizeof *hit, "hits"));
-    ETX_CHECK(
-        etx_alloc(&is_used, tracks->n_hits, sizeof *is_used, "hits of tracks"));
+    ETX_NEW(value, n, "ranks of tracks");
+    ETX_NEW(order, n, "order of tracks");
+    ETX_NEW(hit, tracks->offset[n], "hits");
+    ETX_NEW(is_used, tracks->n_hits, "hits of tracks");
     for (int64_t t = 0; t < n; t++)
         value[t] =
             rank_of(tracks->offset[t + 1] - tracks->offset[t], &parameters[t]);

@@ -61,10 +61,10 @@ etx_status etx_true_chains_make(struct etx_true_chains *chains,
     etx_status status;
 
     chains->event = event;
-    ETX_CHECK(etx_alloc(&key, n, sizeof *key, "hit order"));
-    ETX_CHECK(etx_alloc(&chains->layer, n, sizeof *chains->layer, "layers"));
-    ETX_CHECK(etx_alloc(&chains->hit, n, sizeof *chains->hit, "hit order"));
-    ETX_CHECK(etx_alloc(&chains->back, n, sizeof *chains->back, "hit order"));
+    ETX_NEW(key, n, "hit order");
+    ETX_NEW(chains->layer, n, "layers");
+    ETX_NEW(chains->hit, n, "hit order");
+    ETX_NEW(chains->back, n, "hit order");
     etx_completion_layers(chains->layer, table, event);
     for (int64_t i = 0; i < n; i++)
         key[i] = (int64_t)event->particle_row[i] * (INT64_C(1) << 32) +

@@ -134,8 +134,7 @@ static etx_status learn_layers(struct etx_completion *table,
         extent[l] =
             (struct layer_extent){INFINITY, -INFINITY, INFINITY, -INFINITY};
     for (int64_t e = 0; e < n_events; e++) {
-        ETX_CHECK(etx_alloc(
-            &layer, events[e]->n_hits, sizeof *layer, "layers of hits"));
+        ETX_NEW(layer, events[e]->n_hits, "layers of hits");
         extend(extent, table, events[e], layer);
         etx_free(layer);
         layer = NULL;
@@ -432,7 +431,7 @@ etx_status etx_completion_learn(struct etx_completion **out,
     struct learning *learning = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&learning, 1, sizeof *learning, "completion"));
+    ETX_NEW(learning, 1, "completion");
     ETX_CHECK(etx_table_create(&learning->table, &etx_completion_kind, n_rows));
     ETX_CHECK(learn_layers(learning->table, events, n_events));
     for (int64_t e = 0; e < n_events; e++)

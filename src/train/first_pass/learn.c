@@ -276,8 +276,7 @@ etx_status etx_first_pass_learn(struct etx_first_pass **out,
     for (int32_t i = 0; i < 2; i++)
         ETX_CHECK(etx_alloc(&learning.triplets[i].count, N_KEYS,
             sizeof *learning.begin, "counts of seeds"));
-    ETX_CHECK(etx_alloc(
-        &learning.begin, N_KEYS, sizeof *learning.begin, "counts of seeds"));
+    ETX_NEW(learning.begin, N_KEYS, "counts of seeds");
     for (int64_t e = 0; e < n_events; e++) {
         ETX_CHECK(etx_true_chains_check(events[e], e));
         ETX_CHECK(add_event(&learning, events[e]));

@@ -187,13 +187,12 @@ etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
     struct etx_graph_disk_cache *cache = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&cache, 1, sizeof *cache, "cache of graphs"));
+    ETX_NEW(cache, 1, "cache of graphs");
     cache->stages_hash = stages_hash;
     cache->capacity = n_ahead;
     ETX_CHECK(etx_alloc_copy(&cache->folder, folder,
         (int64_t)strlen(folder) + 1, 1, "the name of a folder"));
-    ETX_CHECK(etx_alloc(
-        &cache->slot, n_ahead, sizeof *cache->slot, "prefetched graphs"));
+    ETX_NEW(cache->slot, n_ahead, "prefetched graphs");
     *out = cache;
     cache = NULL;
 done:

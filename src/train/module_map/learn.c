@@ -175,9 +175,8 @@ static etx_status add_event(
     struct chain chain = {.event = event};
     etx_status status;
 
-    ETX_CHECK(
-        etx_alloc(&chain.offset, n + 1, sizeof *chain.offset, "true pairs"));
-    ETX_CHECK(etx_alloc(&chain.sample, n, sizeof *chain.sample, "true pairs"));
+    ETX_NEW(chain.offset, n + 1, "true pairs");
+    ETX_NEW(chain.sample, n, "true pairs");
     ETX_CHECK(
         etx_chain_pairs(chain.offset, &chain.partner, event, ETX_PAIRS_HIT));
     for (int64_t i = 0; i < n; i++)
@@ -239,7 +238,7 @@ etx_status etx_module_map_learn(struct etx_module_map **out,
         .triplets = {.width = ETX_MAP_N_TRIPLET}};
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&learning.map, 1, sizeof *learning.map, "module map"));
+    ETX_NEW(learning.map, 1, "module map");
     learning.map->kind = &etx_module_map_kind;
     for (int64_t e = 0; e < n_events; e++) {
         ETX_CHECK(check_event(events[e], e));

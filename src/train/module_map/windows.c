@@ -141,8 +141,7 @@ static etx_status sort_samples(struct making *making)
     int64_t *key = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_alloc(&key, samples->n, sizeof *key, "order of a module map"));
+    ETX_NEW(key, samples->n, "order of a module map");
     for (int64_t k = 0; k < samples->n; k++)
         key[k] =
             samples->key[2 * k] * (INT64_C(1) << 31) + samples->key[2 * k + 1];
@@ -168,15 +167,13 @@ etx_status etx_map_groups_make(struct etx_map_groups *out,
     const int64_t n = samples->n;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&making.order, n, sizeof *making.order, "order"));
-    ETX_CHECK(etx_alloc(&making.first, n + 1, sizeof *making.first, "groups"));
-    ETX_CHECK(etx_alloc(&making.scratch, n, sizeof *making.scratch, "values"));
-    ETX_CHECK(etx_alloc(&out->index, n, sizeof *out->index, "groups"));
+    ETX_NEW(making.order, n, "order");
+    ETX_NEW(making.first, n + 1, "groups");
+    ETX_NEW(making.scratch, n, "values");
+    ETX_NEW(out->index, n, "groups");
     ETX_CHECK(sort_samples(&making));
-    ETX_CHECK(
-        etx_alloc(&out->key, 2 * out->n, sizeof *out->key, "a module map"));
-    ETX_CHECK(etx_alloc(&out->window, out->n * samples->width,
-        sizeof *out->window, "windows of a module map"));
+    ETX_NEW(out->key, 2 * out->n, "a module map");
+    ETX_NEW(out->window, out->n * samples->width, "windows of a module map");
     for (int64_t g = 0; g < out->n; g++)
         memcpy(out->key + 2 * g,
             samples->key + 2 * (int64_t)making.order[making.first[g]],

@@ -223,8 +223,8 @@ static etx_status run_chunks(struct etx_trainer *trainer,
     int32_t *id;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&id, etx_train_host(trainer->context)->arena,
-        chunk, sizeof *id, "edges of a chunk"));
+    ETX_SCRATCH(
+        id, etx_train_host(trainer->context)->arena, chunk, "edges of a chunk");
     for (int64_t first = 0; first < sample->edges.n; first += chunk) {
         const int64_t left = sample->edges.n - first;
         const int64_t n = left < chunk ? left : chunk;

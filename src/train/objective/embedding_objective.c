@@ -35,8 +35,7 @@ static etx_status embed(float **out, struct sample *sample,
 
     ETX_CHECK(etx_sector_input(&sample->input, &no_graph, context,
         &sample->sector, network->n_node_features, NULL));
-    ETX_CHECK(etx_arena_alloc(&sample->point, context->stream->arena, n,
-        sizeof *sample->point, "points"));
+    ETX_SCRATCH(sample->point, context->stream->arena, n, "points");
     begin = etx_now();
     ETX_CHECK(network->arch->forward(
         network, context, &sample->input, &sample->tape, sample->point));

@@ -39,8 +39,7 @@ etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     float *target = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &target, arena, edges->n, sizeof *target, "momenta of true edges"));
+    ETX_SCRATCH(target, arena, edges->n, "momenta of true edges");
     for (int64_t e = 0; e < edges->n; e++) {
         const int is_counted =
             edges->target[e] > 0.0f && edges->weight[e] > 0.0f;

@@ -39,8 +39,8 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
 
     *out = (struct etx_partition_graph){
         .context = context, .partition = partition};
-    ETX_CHECK(etx_arena_alloc(&out->owner, etx_train_host(context)->arena,
-        whole->n_nodes, sizeof *out->owner, "owners of nodes"));
+    ETX_SCRATCH(out->owner, etx_train_host(context)->arena, whole->n_nodes,
+        "owners of nodes");
     ETX_CHECK(etx_partition_nodes(out->owner, whole->graph, whole->position,
         partition->n_parts, partition->order));
     ETX_CHECK(
@@ -124,12 +124,9 @@ static etx_status gather_logits(float *logit,
     int64_t n_own = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &n, arena, graph->partition->n_parts, sizeof *n, "own edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &by_part, arena, whole->n_edges, sizeof *by_part, "edge logits"));
-    ETX_CHECK(etx_arena_alloc(
-        &own, arena, graph->n_edges, sizeof *own, "edge logits"));
+    ETX_SCRATCH(n, arena, graph->partition->n_parts, "own edges");
+    ETX_SCRATCH(by_part, arena, whole->n_edges, "edge logits");
+    ETX_SCRATCH(own, arena, graph->n_edges, "edge logits");
     for (int64_t e = 0; e < graph->n_edges; e++)
         if (etx_part_owns_edge(graph->part, e))
             own[n_own++] = of_part[e];
@@ -151,8 +148,7 @@ etx_status etx_partition_graph_logits(float *logit, struct etx_context *context,
 
     ETX_CHECK(etx_partition_graph_open(
         &graph, context, partition, whole, network->n_node_features));
-    ETX_CHECK(etx_arena_alloc(&of_part, context->stream->arena, graph.n_edges,
-        sizeof *of_part, "edge logits"));
+    ETX_SCRATCH(of_part, context->stream->arena, graph.n_edges, "edge logits");
     ETX_CHECK(
         network->arch->forward(network, context, &graph.input, NULL, of_part));
     ETX_CHECK(etx_train_to_host(

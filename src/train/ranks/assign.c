@@ -85,9 +85,8 @@ etx_status etx_team_assign(int32_t **owner, const etx_team *team,
     etx_status status;
 
     ETX_CHECK(etx_arena_alloc(owner, arena, n, sizeof **owner, "owners"));
-    ETX_CHECK(etx_arena_alloc(&job, arena, n, sizeof *job, "work of graphs"));
-    ETX_CHECK(etx_arena_alloc(
-        &load, arena, team->n_ranks, sizeof *load, "work of ranks"));
+    ETX_SCRATCH(job, arena, n, "work of graphs");
+    ETX_SCRATCH(load, arena, team->n_ranks, "work of ranks");
     memset(load, 0, (size_t)team->n_ranks * sizeof *load);
     for (int64_t k = 0; k < n; k++) {
         const int32_t holder = event[k]->holder;

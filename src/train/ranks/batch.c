@@ -20,10 +20,8 @@ etx_status etx_batch_begin(struct etx_batch *batch, struct etx_arena *arena)
 
     ETX_CHECK(
         etx_team_assign(&batch->owner, batch->team, arena, batch->event, n));
-    ETX_CHECK(etx_arena_alloc(
-        &batch->sums, arena, n, sizeof *batch->sums, "sums of graphs"));
-    ETX_CHECK(etx_arena_alloc(
-        &batch->loss, arena, n, sizeof *batch->loss, "losses of graphs"));
+    ETX_SCRATCH(batch->sums, arena, n, "sums of graphs");
+    ETX_SCRATCH(batch->loss, arena, n, "losses of graphs");
     memset(batch->sums, 0, (size_t)n * sizeof *batch->sums);
     memset(batch->loss, 0, (size_t)n * sizeof *batch->loss);
 done:

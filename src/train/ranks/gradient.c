@@ -179,7 +179,7 @@ static etx_status slices_of_ranks(
     int32_t *owner;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&owner, arena, n_ranks, sizeof *owner, "owners"));
+    ETX_SCRATCH(owner, arena, n_ranks, "owners");
     ETX_CHECK(etx_arena_alloc(&slices->array, arena, n_ranks,
         sizeof(*slices->array), "gradients of ranks"));
     memset(slices->array, 0, (size_t)n_ranks * sizeof(*slices->array));
@@ -203,8 +203,8 @@ static etx_status sum_on_host(float *gradient,
     float *total;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&total, etx_train_host(sum->context)->arena, n,
-        sizeof *total, "gradient of the step"));
+    ETX_SCRATCH(
+        total, etx_train_host(sum->context)->arena, n, "gradient of the step");
     ETX_CHECK(team->sum_slices(
         team->self, total, n, slices->n, slices->owner, slices->array));
     ETX_CHECK(etx_memory_to_device(

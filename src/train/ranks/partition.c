@@ -45,8 +45,7 @@ etx_status etx_partition_gather(const struct etx_train_partition *partition,
     etx_status status;
 
     ETX_CHECK(repeat(&n_sent, partition, own));
-    ETX_CHECK(etx_arena_alloc(&sent, arena, own * partition->n_parts,
-        sizeof *sent, "values to send"));
+    ETX_SCRATCH(sent, arena, own * partition->n_parts, "values to send");
     for (int32_t q = 0; q < partition->n_parts; q++)
         memcpy(sent + q * own, mine, (size_t)own * sizeof *sent);
     ETX_CHECK(all_to_all(partition, received, n, sent, n_sent));
@@ -67,8 +66,7 @@ static etx_status add_slices(float *sum,
     etx_status status;
 
     ETX_CHECK(repeat(&n_received, partition, own));
-    ETX_CHECK(etx_arena_alloc(&received, partition->arena,
-        own * partition->n_parts, sizeof *received, "slices"));
+    ETX_SCRATCH(received, partition->arena, own * partition->n_parts, "slices");
     ETX_CHECK(all_to_all(partition, received, n_received, values, n_slice));
     memset(sum, 0, (size_t)own * sizeof *sum);
     for (int32_t q = 0; q < partition->n_parts; q++)
@@ -92,12 +90,10 @@ etx_status etx_partition_sum_floats(
 
     if (n_parts == 0)
         return ETX_OK;
-    ETX_CHECK(
-        etx_arena_alloc(&n_slice, arena, n_parts, sizeof *n_slice, "slices"));
+    ETX_SCRATCH(n_slice, arena, n_parts, "slices");
     for (int64_t q = 0; q < n_parts; q++)
         n_slice[q] = n * (q + 1) / n_parts - n * q / n_parts;
-    ETX_CHECK(etx_arena_alloc(
-        &sum, arena, n_slice[partition->part], sizeof *sum, "sum of slices"));
+    ETX_SCRATCH(sum, arena, n_slice[partition->part], "sum of slices");
     ETX_CHECK(add_slices(sum, partition, n_slice, values));
     ETX_CHECK(etx_partition_gather(partition, values, n_slice, sum));
 done:

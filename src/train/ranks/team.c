@@ -67,8 +67,7 @@ etx_status etx_team_agree(const etx_team *team, struct etx_arena *arena,
     int32_t other;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &half, arena, n_halves, sizeof *half, "hashes of ranks"));
+    ETX_SCRATCH(half, arena, n_halves, "hashes of ranks");
     memset(half, 0, (size_t)n_halves * sizeof *half);
     half[2 * team->rank] = (double)(value >> 32);
     half[2 * team->rank + 1] = (double)(value & 0xffffffffu);
@@ -90,8 +89,7 @@ etx_status etx_team_count(int64_t **count, const etx_team *team,
     double *n;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &n, arena, team->n_ranks, sizeof *n, "numbers of ranks"));
+    ETX_SCRATCH(n, arena, team->n_ranks, "numbers of ranks");
     ETX_CHECK(etx_arena_alloc(
         count, arena, team->n_ranks, sizeof **count, "numbers of ranks"));
     memset(n, 0, (size_t)team->n_ranks * sizeof *n);

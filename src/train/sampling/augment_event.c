@@ -77,7 +77,7 @@ static etx_status move_modules(
             "an event to train on has no modules (%d hits), which "
             "augmentation.jitter moves",
             (int)n);
-    ETX_CHECK(etx_alloc(&hits, n, sizeof *hits, "hits of modules"));
+    ETX_NEW(hits, n, "hits of modules");
     for (int64_t i = 0; i < n; i++)
         hits[i] = (struct module_hit){
             event->volume_id[i], event->layer_id[i], event->module_id[i], i};

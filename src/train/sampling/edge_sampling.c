@@ -46,10 +46,8 @@ etx_status etx_step_edges_label(struct etx_step_edges *edges,
     struct etx_arena *arena = etx_train_host(sampler->context)->arena;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&edges->target, arena, edges->n,
-        sizeof *edges->target, "edge targets"));
-    ETX_CHECK(etx_arena_alloc(&edges->weight, arena, edges->n,
-        sizeof *edges->weight, "edge weights"));
+    ETX_SCRATCH(edges->target, arena, edges->n, "edge targets");
+    ETX_SCRATCH(edges->weight, arena, edges->n, "edge weights");
     for (int64_t e = 0; e < edges->n; e++)
         label_edge(edges->target + e, edges->weight + e, sampler, truth, graph,
             edges->id != NULL ? edges->id[e] : e);
@@ -83,8 +81,7 @@ static etx_status score_edges(float *logit,
     ETX_CHECK(etx_sector_graph(&subgraph, sector, graph, edges->n, edges->id));
     ETX_CHECK(etx_sector_input(
         &input, &copy, context, sector, network->n_node_features, subgraph));
-    ETX_CHECK(etx_arena_alloc(&device_logit, context->stream->arena, edges->n,
-        sizeof *device_logit, "edge logits"));
+    ETX_SCRATCH(device_logit, context->stream->arena, edges->n, "edge logits");
     ETX_CHECK(
         network->arch->forward(network, context, &input, NULL, device_logit));
     ETX_CHECK(etx_memory_to_host(
@@ -109,10 +106,9 @@ static etx_status group_edges(uint8_t **out,
     uint8_t *group;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&group, arena, edges->n, sizeof *group, "edges"));
+    ETX_SCRATCH(group, arena, edges->n, "edges");
     if (options->hard_share > 0.0f) {
-        ETX_CHECK(etx_arena_alloc(
-            &logit, arena, edges->n, sizeof *logit, "edge logits"));
+        ETX_SCRATCH(logit, arena, edges->n, "edge logits");
         ETX_CHECK(score_edges(logit, sampler, sector, graph, edges));
     }
     for (int64_t e = 0; e < edges->n; e++) {

@@ -91,14 +91,10 @@ static etx_status alloc_pairs(struct etx_embedding_pairs *pairs,
 {
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&pairs->a, arena, capacity, sizeof *pairs->a, "pairs"));
-    ETX_CHECK(
-        etx_arena_alloc(&pairs->b, arena, capacity, sizeof *pairs->b, "pairs"));
-    ETX_CHECK(etx_arena_alloc(
-        &pairs->target, arena, capacity, sizeof *pairs->target, "pairs"));
-    ETX_CHECK(etx_arena_alloc(
-        &pairs->weight, arena, capacity, sizeof *pairs->weight, "pairs"));
+    ETX_SCRATCH(pairs->a, arena, capacity, "pairs");
+    ETX_SCRATCH(pairs->b, arena, capacity, "pairs");
+    ETX_SCRATCH(pairs->target, arena, capacity, "pairs");
+    ETX_SCRATCH(pairs->weight, arena, capacity, "pairs");
 done:
     return status;
 }
@@ -168,8 +164,7 @@ static etx_status find_hard_negatives(int32_t **a, int32_t **b, int64_t *n,
     int32_t *particle;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&particle, source->stream->arena, sector->n_hits,
-        sizeof *particle, "particles"));
+    ETX_SCRATCH(particle, source->stream->arena, sector->n_hits, "particles");
     for (int64_t k = 0; k < sector->n_hits; k++)
         particle[k] = source->truth->particle[sector->row[k]];
     args->particle = particle;

@@ -35,7 +35,7 @@ static etx_status find_quantiles(float *quantile, const struct etx_event *event)
     struct slope *slope = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&slope, n, sizeof *slope, "slopes"));
+    ETX_NEW(slope, n, "slopes");
     for (int64_t i = 0; i < n; i++) {
         const float *x = event->position + 3 * i;
         const double r = hypot((double)x[0], (double)x[1]);
@@ -57,14 +57,13 @@ etx_status etx_train_event_create(struct etx_train_event **out,
     struct etx_train_event *made = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "training event"));
+    ETX_NEW(made, 1, "training event");
     made->event = event;
     made->n_hits = event->n_hits;
     made->holder = -1;
     ETX_CHECK(etx_truth_build(
         &made->truth, event, &config->truth, config->loss.hit_weight > 0.0f));
-    ETX_CHECK(etx_alloc(
-        &made->azimuth, event->n_hits, sizeof *made->azimuth, "azimuths"));
+    ETX_NEW(made->azimuth, event->n_hits, "azimuths");
     for (int64_t i = 0; i < event->n_hits; i++) {
         const float *x = event->position + 3 * i;
         const double turn =
@@ -72,8 +71,7 @@ etx_status etx_train_event_create(struct etx_train_event **out,
 
         made->azimuth[i] = (float)(turn - floor(turn));
     }
-    ETX_CHECK(etx_alloc(&made->slope_quantile, event->n_hits,
-        sizeof *made->slope_quantile, "slopes"));
+    ETX_NEW(made->slope_quantile, event->n_hits, "slopes");
     ETX_CHECK(find_quantiles(made->slope_quantile, event));
     *out = made;
     made = NULL;

@@ -62,8 +62,7 @@ static etx_status fill_buckets(int32_t *permutation,
     struct sized *sized;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&sized, order->arena, n, sizeof *sized, "event order"));
+    ETX_SCRATCH(sized, order->arena, n, "event order");
     for (int64_t i = 0; i < n; i++)
         sized[i] = (struct sized){
             .size = order->events->event[i]->n_hits, .event = (int32_t)i};

@@ -137,17 +137,12 @@ static etx_status open_search(struct search *search, struct etx_arena *arena,
     search->capacity = (int64_t)args->n_nearest + args->n_other;
     if (search->capacity > n)
         search->capacity = n;
-    ETX_CHECK(etx_arena_alloc(
-        &column, arena, n * args->n_dim, sizeof *column, "points"));
-    ETX_CHECK(etx_arena_alloc(&search->distance, arena, n * n_workers,
-        sizeof *search->distance, "distances"));
-    ETX_CHECK(etx_arena_alloc(&search->key, arena, (n + 1) * n_workers,
-        sizeof *search->key, "candidates"));
-    ETX_CHECK(etx_arena_alloc(&search->found, arena,
-        args->n_queries * search->capacity, sizeof *search->found,
-        "hard pairs"));
-    ETX_CHECK(etx_arena_alloc(&search->n_found, arena, args->n_queries,
-        sizeof *search->n_found, "hard pairs"));
+    ETX_SCRATCH(column, arena, n * args->n_dim, "points");
+    ETX_SCRATCH(search->distance, arena, n * n_workers, "distances");
+    ETX_SCRATCH(search->key, arena, (n + 1) * n_workers, "candidates");
+    ETX_SCRATCH(
+        search->found, arena, args->n_queries * search->capacity, "hard pairs");
+    ETX_SCRATCH(search->n_found, arena, args->n_queries, "hard pairs");
     for (int64_t i = 0; i < n; i++)
         for (int32_t k = 0; k < args->n_dim; k++)
             column[k * n + i] = args->point[i * args->n_dim + k];

@@ -195,8 +195,8 @@ static etx_status make_chains(struct chain_hit **out, int64_t *n_chained,
     int64_t n;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&hits, event->n_hits, sizeof *hits, "hits of chains"));
-    ETX_CHECK(etx_alloc(&first, event->n_hits, sizeof *first, "truth groups"));
+    ETX_NEW(hits, event->n_hits, "hits of chains");
+    ETX_NEW(first, event->n_hits, "truth groups");
     *n_chained = collect_hits(hits, event);
     qsort(hits, (size_t)*n_chained, sizeof *hits, compare_chains);
     for (int64_t k = 0; k < *n_chained; k += n) {

@@ -100,8 +100,8 @@ static etx_status gather_rows(float **out, struct etx_arena *arena,
     etx_status status = ETX_OK;
 
     if (values != NULL) {
-        ETX_CHECK(etx_arena_alloc(&gathered, arena, sector->n_hits * n_columns,
-            sizeof *gathered, "hits of a sector"));
+        ETX_SCRATCH(
+            gathered, arena, sector->n_hits * n_columns, "hits of a sector");
         for (int64_t k = 0; k < sector->n_hits; k++)
             memcpy(gathered + k * n_columns,
                 values + (int64_t)sector->row[k] * n_columns,
@@ -127,9 +127,8 @@ static etx_status make_features(struct etx_sector *sector,
         event->cluster_position, 6));
     ETX_CHECK(gather_rows(&transformed.features, arena, sector, event->features,
         event->n_features));
-    ETX_CHECK(etx_arena_alloc(&sector->features, arena,
-        sector->n_hits * features->n_features, sizeof *sector->features,
-        "node features"));
+    ETX_SCRATCH(sector->features, arena, sector->n_hits * features->n_features,
+        "node features");
     ETX_CHECK(etx_hit_features(sector->features, NULL, &transformed, features));
 done:
     return status;
@@ -151,16 +150,14 @@ etx_status etx_sector_draw(struct etx_sector *out, struct etx_arena *arena,
     struct etx_sector sector = {.n_hits = 0};
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&sector.row, arena, n, sizeof *sector.row, "sector"));
-    ETX_CHECK(etx_arena_alloc(
-        &sector.local, arena, n, sizeof *sector.local, "sector"));
+    ETX_SCRATCH(sector.row, arena, n, "sector");
+    ETX_SCRATCH(sector.local, arena, n, "sector");
     azimuth = draw_interval(random, fraction / slope_share);
     slope = draw_interval(random, slope_share);
     select_hits(&sector, event, &azimuth, &slope);
     transform = draw_transform(random, &config->augmentation);
-    ETX_CHECK(etx_arena_alloc(&sector.position, arena, 3 * sector.n_hits,
-        sizeof *sector.position, "positions of a sector"));
+    ETX_SCRATCH(
+        sector.position, arena, 3 * sector.n_hits, "positions of a sector");
     transform_hits(&sector, event->event, &transform);
     ETX_CHECK(make_features(&sector, arena, event->event, features));
     *out = sector;
@@ -181,8 +178,7 @@ etx_status etx_sector_edges(int32_t **ids, int64_t *n_edges,
         const int64_t *offset = graph->in_offset + sector->row[k];
         capacity += offset[1] - offset[0];
     }
-    ETX_CHECK(etx_arena_alloc(
-        &gathered, arena, capacity, sizeof *gathered, "edges of a sector"));
+    ETX_SCRATCH(gathered, arena, capacity, "edges of a sector");
     for (int64_t k = 0; k < sector->n_hits; k++) {
         const int64_t *offset = graph->in_offset + sector->row[k];
 
@@ -205,10 +201,10 @@ etx_status etx_sector_graph(struct etx_graph **out,
     float *score = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&src, n_edges, sizeof *src, "edges of a step"));
-    ETX_CHECK(etx_alloc(&dst, n_edges, sizeof *dst, "edges of a step"));
+    ETX_NEW(src, n_edges, "edges of a step");
+    ETX_NEW(dst, n_edges, "edges of a step");
     if (graph->score != NULL)
-        ETX_CHECK(etx_alloc(&score, n_edges, sizeof *score, "scores"));
+        ETX_NEW(score, n_edges, "scores");
     for (int64_t e = 0; e < n_edges; e++) {
         src[e] = sector->local[graph->src[ids[e]]];
         dst[e] = sector->local[graph->dst[ids[e]]];

@@ -158,8 +158,7 @@ etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
     truth.weight = event->weight;
     if (needs_weight)
         truth.weight_scale = scale_weights(event);
-    ETX_CHECK(etx_alloc(
-        &truth.offset, event->n_hits + 1, sizeof *truth.offset, "truth pairs"));
+    ETX_NEW(truth.offset, event->n_hits + 1, "truth pairs");
     ETX_CHECK(label_hits(&truth, event, options));
     ETX_CHECK(
         etx_chain_pairs(truth.offset, &truth.partner, event, options->pairs));

@@ -52,8 +52,7 @@ static etx_status write_decays(
     float *value;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &value, arena, network->n_values, sizeof *value, "weight decay"));
+    ETX_SCRATCH(value, arena, network->n_values, "weight decay");
     for (int32_t p = 0; p < network->n_parameters; p++) {
         const struct etx_parameter *parameter = network->parameter + p;
         const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;

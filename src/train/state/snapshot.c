@@ -24,8 +24,7 @@ etx_status etx_snapshot_open(struct etx_train_snapshot *snapshot,
 
     if (!is_on(options))
         return ETX_OK;
-    ETX_CHECK(etx_alloc(&snapshot->parameter, n, sizeof *snapshot->parameter,
-        "parameters to go back to"));
+    ETX_NEW(snapshot->parameter, n, "parameters to go back to");
     ETX_CHECK(etx_alloc(&snapshot->moments.m, n, sizeof(float), what));
     ETX_CHECK(etx_alloc(&snapshot->moments.v, n, sizeof(float), what));
     if (state->moments.v_max != NULL)

@@ -36,8 +36,7 @@ etx_status etx_validation_begin(
         .trainer = trainer, .n = n, .event = events->event};
     ETX_CHECK(etx_team_assign(
         &validation->owner, &trainer->team, arena, events->event, n));
-    ETX_CHECK(etx_arena_alloc(&validation->metrics, arena, n,
-        sizeof *validation->metrics, "event metrics"));
+    ETX_SCRATCH(validation->metrics, arena, n, "event metrics");
     memset(validation->metrics, 0, (size_t)n * sizeof *validation->metrics);
     for (int64_t i = 0; i < n; i++)
         if (etx_validation_is_mine(validation, i))

@@ -61,11 +61,9 @@ static etx_status score_whole(struct etx_edge_output *out,
     etx_status status;
 
     ETX_CHECK(etx_stage_graph_to_device(&device_graph, &copy, context, graph));
-    ETX_CHECK(etx_arena_alloc(
-        &out->logit, arena, graph->n_edges, sizeof *out->logit, "edge logits"));
+    ETX_SCRATCH(out->logit, arena, graph->n_edges, "edge logits");
     if (trainer->config.loss.pt_weight > 0.0f)
-        ETX_CHECK(etx_arena_alloc(
-            &out->pt, arena, graph->n_edges, sizeof *out->pt, "momenta"));
+        ETX_SCRATCH(out->pt, arena, graph->n_edges, "momenta");
     ETX_CHECK(etx_stage_edge_logits(
         out, context, trainer->stage->network, features, device_graph, event));
     ETX_CHECK(etx_train_to_host(
@@ -89,9 +87,8 @@ static etx_status score_partitions(struct etx_edge_output *out,
         .graph = graph};
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&out->logit, etx_train_host(trainer->context)->arena,
-            graph->n_edges, sizeof *out->logit, "edge logits"));
+    ETX_SCRATCH(out->logit, etx_train_host(trainer->context)->arena,
+        graph->n_edges, "edge logits");
     ETX_CHECK(etx_partition_graph_logits(out->logit, trainer->context,
         &trainer->partition, &trainer->state.device_network, &input));
 done:
@@ -130,8 +127,7 @@ static etx_status score_event(struct etx_score_list *list,
     etx_status status;
 
     ETX_CHECK(etx_event_graph(&graph, &trainer->graphs, event));
-    ETX_CHECK(etx_arena_alloc(&pair, host->stream->arena, graph->n_edges,
-        sizeof *pair, "edge labels"));
+    ETX_SCRATCH(pair, host->stream->arena, graph->n_edges, "edge labels");
     ETX_CHECK(score_edges(&output, trainer, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
         pair[e] = find_pair(trainer, &event->truth, graph, e);

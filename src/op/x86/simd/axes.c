@@ -193,10 +193,9 @@ static etx_status alloc_axes(
 {
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&axes->mean, stream->arena, n_dim,
-        sizeof *axes->mean, "mean of the points"));
-    ETX_CHECK(etx_arena_alloc(&axes->basis, stream->arena, n_dim * ETX_AXES,
-        sizeof *axes->basis, "axes of the points"));
+    ETX_SCRATCH(axes->mean, stream->arena, n_dim, "mean of the points");
+    ETX_SCRATCH(
+        axes->basis, stream->arena, n_dim * ETX_AXES, "axes of the points");
     memset(axes->mean, 0, (size_t)n_dim * sizeof *axes->mean);
 done:
     return status;
@@ -215,14 +214,12 @@ etx_status ETX_ISA_NAME(axes_choose)(struct etx_axes *out,
 
     ETX_CHECK(alloc_axes(out, stream, n_dim));
     mark = etx_arena_mark(stream->arena);
-    ETX_CHECK(etx_arena_alloc(
-        &low, stream->arena, 2 * n_dim, sizeof *low, "extremes of points"));
-    ETX_CHECK(etx_arena_alloc(&variance, stream->arena, n_dim, sizeof *variance,
-        "variance of the points"));
+    ETX_SCRATCH(low, stream->arena, 2 * n_dim, "extremes of points");
+    ETX_SCRATCH(variance, stream->arena, n_dim, "variance of the points");
     memset(variance, 0, (size_t)n_dim * sizeof *variance);
     if (may_rotate) {
-        ETX_CHECK(etx_arena_alloc(&covariance, stream->arena, 2 * n_square,
-            sizeof *covariance, "covariance of the points"));
+        ETX_SCRATCH(covariance, stream->arena, 2 * n_square,
+            "covariance of the points");
         memset(covariance, 0, (size_t)n_square * sizeof *covariance);
         vectors = covariance + n_square;
     }

@@ -100,8 +100,7 @@ etx_status ETX_ISA_NAME(bce_loss)(
     struct sums total = {0.0, 0.0};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&job.sums, stream->arena, n_blocks,
-        sizeof *job.sums, "sums of the loss"));
+    ETX_SCRATCH(job.sums, stream->arena, n_blocks, "sums of the loss");
     ETX_CHECK(
         etx_parallel_ranges(stream->pool, args->n, BLOCK, run_block, &job));
     for (int64_t b = 0; b < n_blocks; b++) {

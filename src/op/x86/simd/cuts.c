@@ -204,16 +204,13 @@ static etx_status alloc_copies(struct job *job, struct etx_stream *stream)
     const int64_t n = SMALL_NODE * ETX_LEAF;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&job->copy, stream->arena, n_workers,
-        sizeof *job->copy, "points of a node"));
+    ETX_SCRATCH(job->copy, stream->arena, n_workers, "points of a node");
     for (int32_t w = 0; w < n_workers; w++) {
         struct copy *copy = &job->copy[w];
-        ETX_CHECK(etx_arena_alloc(&copy->axis, stream->arena, n * ETX_AXES,
-            sizeof *copy->axis, "points of a node"));
-        ETX_CHECK(etx_arena_alloc(&copy->order, stream->arena, n,
-            sizeof *copy->order, "points of a node"));
-        ETX_CHECK(etx_arena_alloc(
-            &copy->id, stream->arena, n, sizeof *copy->id, "points of a node"));
+        ETX_SCRATCH(
+            copy->axis, stream->arena, n * ETX_AXES, "points of a node");
+        ETX_SCRATCH(copy->order, stream->arena, n, "points of a node");
+        ETX_SCRATCH(copy->id, stream->arena, n, "points of a node");
     }
 done:
     return status;
@@ -229,8 +226,7 @@ etx_status ETX_ISA_NAME(cut_points)(int32_t *order, struct etx_stream *stream,
     etx_status status;
 
     ETX_CHECK(alloc_copies(&job, stream));
-    ETX_CHECK(etx_arena_alloc(
-        &job.key, stream->arena, n_points, sizeof *job.key, "keys of a cut"));
+    ETX_SCRATCH(job.key, stream->arena, n_points, "keys of a cut");
     for (int64_t i = 0; i < n_points; i++)
         order[i] = (int32_t)i;
     job.node[0] = (struct node){0, n_leaves};

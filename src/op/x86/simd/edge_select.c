@@ -51,8 +51,7 @@ static etx_status keep_best(struct etx_stream *stream,
     int64_t *count = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &count, stream->arena, HALF, sizeof *count, "counts of scores"));
+    ETX_SCRATCH(count, stream->arena, HALF, "counts of scores");
     memset(count, 0, HALF * sizeof *count);
     for (int64_t t = 0; t < n; t++)
         count[ordered_bits(args->score[selected[t]]) >> 16]++;
@@ -103,8 +102,7 @@ etx_status ETX_ISA_NAME(edge_select)(
     int64_t n = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&selection.count, stream->arena, n_blocks,
-        sizeof *selection.count, "blocks of edges"));
+    ETX_SCRATCH(selection.count, stream->arena, n_blocks, "blocks of edges");
     ETX_CHECK(
         etx_parallel_for(stream->pool, n_blocks, select_block, &selection));
     for (int64_t b = 0; b < n_blocks; b++) {

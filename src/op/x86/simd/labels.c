@@ -109,12 +109,9 @@ etx_status ETX_ISA_NAME(mutual_best)(
     int64_t count = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&out, stream->arena, args->n_nodes, sizeof *out,
-        "best edges out of nodes"));
-    ETX_CHECK(etx_arena_alloc(&in, stream->arena, args->n_nodes, sizeof *in,
-        "best edges into nodes"));
-    ETX_CHECK(etx_arena_alloc(
-        &is_best, stream->arena, n_words, sizeof *is_best, "best edges"));
+    ETX_SCRATCH(out, stream->arena, args->n_nodes, "best edges out of nodes");
+    ETX_SCRATCH(in, stream->arena, args->n_nodes, "best edges into nodes");
+    ETX_SCRATCH(is_best, stream->arena, n_words, "best edges");
     memset(out, 0, (size_t)args->n_nodes * sizeof *out);
     memset(in, 0, (size_t)args->n_nodes * sizeof *in);
     memset(is_best, 0, (size_t)n_words * sizeof *is_best);

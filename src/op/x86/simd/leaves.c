@@ -157,12 +157,9 @@ static etx_status alloc_level(
     etx_status status;
 
     level->n_boxes = n_boxes;
-    ETX_CHECK(etx_arena_alloc(&level->low, stream->arena, n_floats,
-        sizeof *level->low, "boxes of points"));
-    ETX_CHECK(etx_arena_alloc(&level->high, stream->arena, n_floats,
-        sizeof *level->high, "boxes of points"));
-    ETX_CHECK(etx_arena_alloc(&level->first, stream->arena, n_boxes,
-        sizeof *level->first, "boxes of points"));
+    ETX_SCRATCH(level->low, stream->arena, n_floats, "boxes of points");
+    ETX_SCRATCH(level->high, stream->arena, n_floats, "boxes of points");
+    ETX_SCRATCH(level->first, stream->arena, n_boxes, "boxes of points");
     memset(level->low, 0, (size_t)n_floats * sizeof *level->low);
     memset(level->high, 0, (size_t)n_floats * sizeof *level->high);
 done:
@@ -176,14 +173,12 @@ static etx_status alloc_leaves(
     int64_t n_boxes = leaves->n_leaves;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&leaves->point, stream->arena,
-        n_lanes * leaves->n_dim, sizeof *leaves->point, "points in leaves"));
-    ETX_CHECK(etx_arena_alloc(&leaves->axis, stream->arena, n_lanes * ETX_AXES,
-        sizeof *leaves->axis, "points in leaves"));
-    ETX_CHECK(etx_arena_alloc(&leaves->id, stream->arena, n_lanes,
-        sizeof *leaves->id, "points in leaves"));
-    ETX_CHECK(etx_arena_alloc(&leaves->rank, stream->arena, n_lanes,
-        sizeof *leaves->rank, "points in leaves"));
+    ETX_SCRATCH(leaves->point, stream->arena, n_lanes * leaves->n_dim,
+        "points in leaves");
+    ETX_SCRATCH(
+        leaves->axis, stream->arena, n_lanes * ETX_AXES, "points in leaves");
+    ETX_SCRATCH(leaves->id, stream->arena, n_lanes, "points in leaves");
+    ETX_SCRATCH(leaves->rank, stream->arena, n_lanes, "points in leaves");
     ETX_CHECK(alloc_level(&leaves->level[0], stream, n_boxes));
     leaves->n_levels = 1;
     while (n_boxes > ETX_LEAF) {
@@ -212,10 +207,8 @@ etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,
     ETX_CHECK(ETX_ISA_NAME(axes_choose)(&axes, stream, args));
     out->relative = axes.relative;
     out->absolute = axes.absolute;
-    ETX_CHECK(etx_arena_alloc(&job.axis, stream->arena, n * ETX_AXES,
-        sizeof *job.axis, "points in their axes"));
-    ETX_CHECK(etx_arena_alloc(
-        &job.order, stream->arena, n, sizeof *job.order, "order of points"));
+    ETX_SCRATCH(job.axis, stream->arena, n * ETX_AXES, "points in their axes");
+    ETX_SCRATCH(job.order, stream->arena, n, "order of points");
     ETX_CHECK(ETX_ISA_NAME(axes_project)(job.axis, stream, &axes, args));
     ETX_CHECK(ETX_ISA_NAME(cut_points)(job.order, stream, job.axis, n));
     ETX_CHECK(etx_parallel_ranges(

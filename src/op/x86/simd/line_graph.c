@@ -207,8 +207,7 @@ static etx_status make(struct job *job, struct etx_stream *stream)
     const int64_t n_blocks = (args->n_doublets + BLOCK - 1) / BLOCK;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&job->offsets, stream->arena, n_blocks,
-        sizeof *job->offsets, "blocks of doublets"));
+    ETX_SCRATCH(job->offsets, stream->arena, n_blocks, "blocks of doublets");
     ETX_CHECK(etx_alloc_uncleared(&graph->in_offset, args->n_doublets + 1,
         sizeof *graph->in_offset, "edges into doublets"));
     ETX_CHECK(etx_alloc_uncleared(&graph->out_offset, args->n_doublets + 1,

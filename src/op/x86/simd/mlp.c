@@ -336,9 +336,9 @@ static etx_status run(
     if (stream->is_bfloat16)
         job.scratch_size +=
             job.block_rows * (int64_t)etx_padded(etx_pairs(job.widest));
-    ETX_CHECK(etx_arena_alloc(&job.scratch, stream->arena,
+    ETX_SCRATCH(job.scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job.scratch_size,
-        sizeof *job.scratch, "blocks of an mlp"));
+        "blocks of an mlp");
     ETX_CHECK(run_blocks(stream, &job));
 done:
     return status;

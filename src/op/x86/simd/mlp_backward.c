@@ -457,9 +457,9 @@ static etx_status prepare(struct job *job, struct etx_stream *stream)
     job->block_rows = rows_of_block(job);
     job->n_blocks = (forward->n_rows + job->block_rows - 1) / job->block_rows;
     job->scratch_size = lay_out(&scratch, NULL, job, job->block_rows);
-    ETX_CHECK(etx_arena_alloc(&job->scratch, stream->arena,
+    ETX_SCRATCH(job->scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job->scratch_size,
-        sizeof *job->scratch, "blocks of an mlp"));
+        "blocks of an mlp");
     /* Scratch that a kernel reads beyond a width must be finite. */
     memset(job->scratch, 0,
         (size_t)(etx_pool_n_threads(stream->pool) * job->scratch_size) *
@@ -468,9 +468,8 @@ static etx_status prepare(struct job *job, struct etx_stream *stream)
         job->sums_size = lay_out_sums(sums, NULL, job);
     job->n_groups = count_groups(job);
     if (job->args->gradient != NULL)
-        ETX_CHECK(etx_arena_alloc(&job->sums, stream->arena,
-            job->n_groups * job->sums_size, sizeof *job->sums,
-            "gradients of groups of blocks"));
+        ETX_SCRATCH(job->sums, stream->arena, job->n_groups * job->sums_size,
+            "gradients of groups of blocks");
 done:
     return status;
 }

@@ -71,10 +71,9 @@ static etx_status centre_columns(const float **out, struct etx_stream *stream,
     float *copy = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_alloc(&copy, stream->arena, (int64_t)n_rows * n_columns,
-        sizeof *copy, "centred weights"));
-    ETX_CHECK(etx_arena_alloc(
-        &mean, stream->arena, n_columns, sizeof *mean, "mean of the weights"));
+    ETX_SCRATCH(
+        copy, stream->arena, (int64_t)n_rows * n_columns, "centred weights");
+    ETX_SCRATCH(mean, stream->arena, n_columns, "mean of the weights");
     measure_columns(mean, w, n_rows, n_columns);
     for (int32_t o = 0; o < n_rows; o++)
         for (int32_t k = 0; k < n_columns; k++) {
@@ -190,9 +189,8 @@ static etx_status pack_backward(
     float *packed = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_alloc(&packed, stream->arena,
-        etx_packed_size(from->n_out, from->n_in), sizeof *packed,
-        "packed weights"));
+    ETX_SCRATCH(packed, stream->arena, etx_packed_size(from->n_out, from->n_in),
+        "packed weights");
     ETX_ISA_NAME(gemm_pack)
     (packed, from->n_out, from->n_in, from->weight, from->n_in, 1);
     *out = packed;
@@ -283,8 +281,8 @@ static etx_status multiply_rows(float *weight, float *bias,
     double *row = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&row, stream->arena, (int64_t)n_in + 1,
-        sizeof *row, "a row of a folded weight"));
+    ETX_SCRATCH(
+        row, stream->arena, (int64_t)n_in + 1, "a row of a folded weight");
     for (int32_t o = 0; o < second->n_out; o++) {
         multiply_row(row, first, second, o);
         for (int32_t k = 0; k < n_in; k++)

@@ -208,11 +208,9 @@ etx_status ETX_ISA_NAME(search_nearest)(struct etx_neighbour_search *search)
     etx_status status;
 
     job.capacity = 2 * job.wanted + 2 * ETX_LEAF;
-    ETX_CHECK(etx_arena_alloc(
-        &job.key, arena, n_workers, sizeof *job.key, "nearest points"));
+    ETX_SCRATCH(job.key, arena, n_workers, "nearest points");
     for (int32_t w = 0; w < n_workers; w++)
-        ETX_CHECK(etx_arena_alloc(&job.key[w], arena, job.capacity,
-            sizeof *job.key[w], "nearest points"));
+        ETX_SCRATCH(job.key[w], arena, job.capacity, "nearest points");
     ETX_CHECK(etx_parallel_ranges(
         pool, search->leaves.n_leaves, BLOCK_LEAVES, search_block, &job));
 done:

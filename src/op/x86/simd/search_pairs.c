@@ -235,27 +235,22 @@ static etx_status alloc_scratch(struct job *job, struct etx_arena *arena,
     const size_t group = ETX_AXES * ETX_LEAF * sizeof(float);
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&job->scratch, arena, n_workers,
-        sizeof *job->scratch, "scratch of the search"));
+    ETX_SCRATCH(job->scratch, arena, n_workers, "scratch of the search");
     for (int32_t w = 0; w < n_workers; w++) {
         struct scratch *scratch = &job->scratch[w];
-        ETX_CHECK(etx_arena_alloc(&scratch->leaf, arena, leaves->n_leaves,
-            sizeof *scratch->leaf, "leaves nearby"));
-        ETX_CHECK(etx_arena_alloc(&scratch->candidate, arena,
-            leaves->n_leaves + ETX_LEAF, sizeof *scratch->candidate,
-            "leaves nearby"));
-        ETX_CHECK(etx_arena_alloc(&scratch->near_leaf, arena,
-            leaves->n_leaves + 1, sizeof *scratch->near_leaf, "leaves nearby"));
-        ETX_CHECK(
-            etx_arena_alloc(&scratch->near_lanes, arena, leaves->n_leaves + 1,
-                sizeof *scratch->near_lanes, "leaves nearby"));
+        ETX_SCRATCH(scratch->leaf, arena, leaves->n_leaves, "leaves nearby");
+        ETX_SCRATCH(scratch->candidate, arena, leaves->n_leaves + ETX_LEAF,
+            "leaves nearby");
+        ETX_SCRATCH(
+            scratch->near_leaf, arena, leaves->n_leaves + 1, "leaves nearby");
+        ETX_SCRATCH(
+            scratch->near_lanes, arena, leaves->n_leaves + 1, "leaves nearby");
         ETX_CHECK(etx_arena_alloc(
             &scratch->near.low, arena, n_groups, group, "boxes nearby"));
         ETX_CHECK(etx_arena_alloc(
             &scratch->near.high, arena, n_groups, group, "boxes nearby"));
-        ETX_CHECK(etx_arena_alloc(&scratch->found, arena,
-            (leaves->n_leaves + 1) * ETX_LEAF, sizeof *scratch->found,
-            "points nearby"));
+        ETX_SCRATCH(scratch->found, arena, (leaves->n_leaves + 1) * ETX_LEAF,
+            "points nearby");
     }
 done:
     return status;
