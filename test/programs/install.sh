@@ -57,15 +57,19 @@ for program in "$tmp"/root/usr/bin/etx-*; do
     [ "${example%% --*}" = "$(basename "$program")" ]
 done
 # Every library that a file needs is in the bill of materials.
-build sbom
-for soname in $(readelf -d "$tmp"/lib/libexatrkx*.so.0 "$tmp"/build/examples/etx-* |
-    sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort -u); do
-    file=$(ldconfig -p | awk -v name="$soname" '$1 == name { print $NF; exit }')
-    [ -n "$file" ] || continue # ours
-    package=$(dpkg -S "$(realpath "$file")" "$(realpath "$file" | sed s,/usr,,)" \
-        2>/dev/null | sed 's/:.*//' | head -1)
-    grep -q "\"name\": \"${package:-$soname}\"" "$tmp/build/sbom.spdx.json"
-done
+if command -v python3 >/dev/null 2>&1; then
+    build sbom
+    for soname in $(readelf -d "$tmp"/lib/libexatrkx*.so.0 "$tmp"/build/examples/etx-* |
+        sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort -u); do
+        file=$(ldconfig -p | awk -v name="$soname" '$1 == name { print $NF; exit }')
+        [ -n "$file" ] || continue # ours
+        package=$(dpkg -S "$(realpath "$file")" "$(realpath "$file" | sed s,/usr,,)" \
+            2>/dev/null | sed 's/:.*//' | head -1)
+        grep -q "\"name\": \"${package:-$soname}\"" "$tmp/build/sbom.spdx.json"
+    done
+else
+    echo 'SKIPPED bill of materials: no python3'
+fi
 # A GPU's libraries are told to those who link the archive.
 # shellcheck disable=SC2016
 make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
