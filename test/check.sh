@@ -8,7 +8,8 @@
 # failing calls (faults:test_faults_cancel), or one of the lists: sections, suites,
 # devices, checked, faults, fast, quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
-# reason. The last line counts tests as Check does; a section is one test.
+# reason. The last line counts tests as Check does; a section is one test, and one
+# that ends with 77 has run nothing and is counted apart.
 set -eu
 
 # The longest first.
@@ -35,6 +36,7 @@ section()
             include/exatrkx/[!d]*.h
         test/lint/abi.sh "$lib/libexatrkx_dist.so" lib/exatrkx_dist.map \
             include/exatrkx/dist.h
+        test/lint/exercised.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
         ;;
     abi)
         test/lint/abi_types.sh "$lib/libexatrkx.so" lib/abi/exatrkx.abi
@@ -42,12 +44,9 @@ section()
             lib/abi/exatrkx_dist.abi
         ;;
     docs)
-        if command -v doxygen >/dev/null 2>&1; then
-            make --no-print-directory docs
-        else
-            echo 'SKIPPED docs: no doxygen'
-        fi
-        test/lint/exercised.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
+        command -v doxygen >/dev/null 2>&1 ||
+            { echo 'SKIPPED docs: no doxygen'; exit 77; }
+        make --no-print-directory docs
         ;;
     programs) test/programs/programs.sh "$build" ;;
     dist) test/dist/dist.sh "$build" ;;
@@ -97,10 +96,15 @@ section()
 run()
 {
     begin=$(date +%s)
-    status=passed
+    code=0
     # In a shell of its own: within a condition no failing command but the last
     # would end a section.
-    "$0" --section "$build" "$lib" "$1" >"$out/$1" 2>&1 || status=FAILED
+    "$0" --section "$build" "$lib" "$1" >"$out/$1" 2>&1 || code=$?
+    case $code in
+    0) status=passed ;;
+    77) status=SKIPPED ;;
+    *) status=FAILED ;;
+    esac
     echo "$status" >"$out/$1.status"
     case $status:$1 in
     passed:suite:* | passed:device:* | passed:checked:* | passed:faults:*)
@@ -108,7 +112,11 @@ run()
         ;;
     esac
     until mkdir "$out/lock" 2>/dev/null; do sleep 0.02; done
-    echo "== $1: $status, $(($(date +%s) - begin)) s"
+    if [ "$status" = SKIPPED ]; then
+        echo "== $1: SKIPPED ($(sed -n 's/^SKIPPED [^:]*: //p' "$out/$1" | head -1))"
+    else
+        echo "== $1: $status, $(($(date +%s) - begin)) s"
+    fi
     grep -v '^SKIPPED' "$out/$1" || true
     rmdir "$out/lock"
 }
@@ -184,7 +192,7 @@ skipped()
 }
 
 # The sum of the lines "100%: Checks: 29, Failures: 0, Errors: 0" and, where
-# there is none, of passed and failed sections.
+# there is none, of passed, failed and skipped sections.
 summary()
 {
     for file in "$out"/*.status; do
@@ -193,13 +201,15 @@ summary()
                 s/FAILED/0%: Checks: 1, Failures: 1, Errors: 0/' "$file"
         fi
     done | tr -d , | awk '
+        /^SKIPPED$/ { skipped++; next }
         { checks += $3; failures += $5; errors += $7 }
         END {
             bad = failures + errors
-            if (checks == 0)
+            if (checks + skipped == 0)
                 exit 1
-            printf "%d%%: Checks: %d, Failures: %d, Errors: %d\n",
-                int(100 * (checks - bad) / checks), checks, failures, errors
+            share = checks == 0 ? 1 : (checks - bad) / checks
+            printf "%d%%: Checks: %d, Failures: %d, Errors: %d, Skipped: %d\n",
+                int(100 * share), checks, failures, errors, skipped
             exit bad > 0
         }'
 }

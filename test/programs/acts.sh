@@ -5,7 +5,7 @@
 set -eu
 if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
     echo 'SKIPPED acts: no cmake or no C++ compiler'
-    exit 0
+    exit 77
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -19,7 +19,7 @@ if ! cmake -S bindings/acts -B "$tmp/build" \
     ${Acts_DIR:+-DActs_DIR="$Acts_DIR"} >"$tmp/log" 2>&1; then
     if grep -q 'provided by "Acts"' "$tmp/log"; then
         echo 'SKIPPED acts: no installed ACTS was found (Acts_DIR)'
-        exit 0
+        exit 77
     fi
     cat "$tmp/log" >&2
     exit 1

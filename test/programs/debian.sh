@@ -6,7 +6,7 @@ if ! command -v dpkg-buildpackage >/dev/null 2>&1 ||
     ! dpkg-query -W debhelper dh-python >/dev/null 2>&1 ||
     ! git ls-files --error-unmatch Makefile >/dev/null 2>&1; then
     echo 'SKIPPED debian: no dpkg-buildpackage, debhelper, dh-python or git'
-    exit 0
+    exit 77
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -4,11 +4,11 @@
 set -eu
 if ! command -v python3 >/dev/null 2>&1; then
     echo 'SKIPPED python: no python3'
-    exit 0
+    exit 77
 fi
 if ! python3 -c 'import numpy' 2>/dev/null; then
     echo 'SKIPPED python: no numpy'
-    exit 0
+    exit 77
 fi
 export ETX_LIBRARY="${ETX_LIBRARY:-$(realpath "$2")/libexatrkx.so}" ETX_BUILD="$1" \
     PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1

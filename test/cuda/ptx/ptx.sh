@@ -6,11 +6,11 @@ set -eu
 nvcc=${NVCC:-${CUDA_HOME:-/usr/local/cuda}/bin/nvcc}
 if ! command -v "$nvcc" >/dev/null 2>&1; then
     echo 'SKIPPED PTX: no nvcc'
-    exit 0
+    exit 77
 fi
 if ! python3 -c 'import numpy' 2>/dev/null; then
     echo 'SKIPPED PTX: no numpy'
-    exit 0
+    exit 77
 fi
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
