@@ -94,7 +94,8 @@ BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
 TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
 FOLDERS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
-    stage/track_building stage/track_fitting stage/first_pass stage/first_pass/simd io eval train $(TRAIN) api
+    stage/track_building stage/helix stage/first_pass stage/first_pass/simd stage/completion \
+    stage/track_fitting io eval train $(TRAIN) learn api
 SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/options.h"
 #include "data/tracks.h"
+#include "learn/learn_table.h"
 #include "stage/stage.h"
-#include "train/learn_table.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "data/tracks.h"
-#include "stage/track_building/completion.h"
+#include "stage/helix/field.h"
 #include "stage/track_fitting/fit.h"
 #include "stage/track_fitting/resolve.h"
 

@@ -1,12 +1,12 @@
 /* api/module_map.c -- edges by a module map.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "learn/module_map.h"
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/options.h"
+#include "learn/learn_table.h"
 #include "stage/stage.h"
-#include "train/learn_table.h"
-#include "train/module_map/learn.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "arch/arch.h"
 #include "stage/first_pass/first_pass_table.h"
 #include "stage/graph_construction/module_map.h"
-#include "stage/track_building/completion_table.h"
+#include "stage/helix/layer_table.h"
 
 /* One network of the pipeline and the node features it reads. network is
  * NULL when the model has no such stage. */

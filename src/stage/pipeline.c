@@ -14,8 +14,8 @@
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
+#include "stage/completion/completion.h"
 #include "stage/first_pass/first_pass.h"
-#include "stage/track_building/completion.h"
 #include "stage/track_building/track_building.h"
 
 /* Without an edge network every edge counts as certain. */

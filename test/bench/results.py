@@ -47,13 +47,14 @@ NETWORKS = (
 PIPELINE = (
     *NETWORKS,
     *("src/stage/graph_construction", "src/stage/track_building"),
-    *("src/stage/first_pass", "src/stage/pipeline.c"),
+    *(f"src/stage/{name}" for name in ("helix", "first_pass", "completion")),
+    "src/stage/pipeline.c",
 )
 RADIUS = ("bounded_radius", "build", "embedding", "neighbours", "triplets")
 TRAINING = (  # without module maps and completion
     *NETWORKS,
     *(f"src/stage/graph_construction/{name}.c" for name in RADIUS),
-    *("src/stage/track_building/[!c]*", "src/stage/track_building/components.c"),
+    "src/stage/track_building",
     *(f"src/train/{name}" for name in ("graphs", "objective", "sampling", "state")),
     "src/train/validation",
     *(f"src/train/{name}.c" for name in ("draw_batch", "schedule", "training_step")),
@@ -121,7 +122,7 @@ def construction(events: str, count: int, more: str = "") -> Table:
     )
     names = ("construction", "neighbours")
     modules = (f"test/bench/tables/{name}.py" for name in names)
-    code = (*PIPELINE, "src/train/module_map", f"{HASHED}.c", *modules)
+    code = (*PIPELINE, "src/learn", f"{HASHED}.c", *modules)
     return Table(CONSTRUCTION, command, (DEFAULT,), (events, *learn), code)
 
 

@@ -8,8 +8,8 @@
 #include "job.h"
 
 #include "data/event.h"
+#include "learn/completion.h"
 #include "stage/model.h"
-#include "train/completion/learn.h"
 
 #include <exatrkx/train.h>
 #include <math.h>

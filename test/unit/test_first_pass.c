@@ -7,8 +7,8 @@
 #include "job.h"
 
 #include "data/event.h"
+#include "learn/first_pass.h"
 #include "stage/model.h"
-#include "train/first_pass/learn.h"
 #include "train/trainer.h"
 
 #include <exatrkx/train.h>

@@ -7,9 +7,9 @@
 
 #include "base/heap.h"
 #include "data/event.h"
+#include "learn/module_map.h"
 #include "op/shared/module_map.h"
 #include "stage/model.h"
-#include "train/module_map/learn.h"
 
 #include <exatrkx/train.h>
 #include <math.h>

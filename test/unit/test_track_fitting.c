@@ -5,8 +5,8 @@
 
 #include "base/random.h"
 #include "data/event.h"
+#include "stage/helix/layer_table.h"
 #include "stage/model.h"
-#include "stage/track_building/completion_table.h"
 #include "stage/track_fitting/measurements.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
 
 #include "base/constants.h"
 
-#include "stage/first_pass/arc.h"
-#include "stage/first_pass/layer_crossing.h"
-#include "stage/track_building/completion.h"
+#include "stage/helix/arc.h"
+#include "stage/helix/field.h"
+#include "stage/helix/layer_crossing.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "base/sort.h"
 #include "stage/first_pass/pairs.h"
 #include "stage/first_pass/search.h"
-#include "stage/track_building/completion.h"
+#include "stage/helix/field.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,14 +4,14 @@
  * README.md says how.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_STAGE_FIRST_PASS_H
-#define ETX_STAGE_FIRST_PASS_H
+#ifndef ETX_STAGE_FIRST_PASS_FIRST_PASS_H
+#define ETX_STAGE_FIRST_PASS_FIRST_PASS_H
 
 #include "backend/backend.h"
 #include "data/event.h"
 #include "stage/first_pass/first_pass_table.h"
-#include "stage/first_pass/grid.h"
-#include "stage/track_building/track_helix.h"
+#include "stage/helix/grid.h"
+#include "stage/helix/track_helix.h"
 
 /* label [event->n_hits]: tracks from 0 on, -1 for the other hits; *n_tracks of
  * them. The event has modules. Deterministic for any number of threads. */

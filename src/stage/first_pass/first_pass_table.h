@@ -1,10 +1,10 @@
 /* stage/first_pass/first_pass_table.h -- what the first pass has learned.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_STAGE_FIRST_PASS_TABLE_H
-#define ETX_STAGE_FIRST_PASS_TABLE_H
+#ifndef ETX_STAGE_FIRST_PASS_FIRST_PASS_TABLE_H
+#define ETX_STAGE_FIRST_PASS_FIRST_PASS_TABLE_H
 
-#include "stage/track_building/completion_table.h"
+#include "stage/helix/layer_table.h"
 
 #define ETX_SEED_LAYERS 3 /* of a seed, from inside out */
 /* Columns of the array of seeds: the layers, and 1 where tracks begin so only

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/pairs.h"
-#include "stage/track_building/completion.h"
+#include "stage/helix/field.h"
 
 #define MAX_TURN    1.0 /* rad, from the first hit to the second */
 #define MAX_SIDE    1.0 /* sideways per path outward, mm/mm */

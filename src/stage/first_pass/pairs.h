@@ -4,8 +4,8 @@
 #ifndef ETX_STAGE_FIRST_PASS_PAIRS_H
 #define ETX_STAGE_FIRST_PASS_PAIRS_H
 
-#include "stage/first_pass/layer_crossing.h"
 #include "stage/first_pass/search.h"
+#include "stage/helix/layer_crossing.h"
 
 #define ETX_PAIRS     32  /* of a first hit at a time */
 #define ETX_MIN_CHORD 1.0 /* mm */

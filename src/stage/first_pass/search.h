@@ -5,7 +5,7 @@
 #define ETX_STAGE_FIRST_PASS_SEARCH_H
 
 #include "stage/first_pass/first_pass.h"
-#include "stage/first_pass/grid.h"
+#include "stage/helix/grid.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "stage/track_building/track_helix.h"
+#include "stage/helix/track_helix.h"
 #include "stage/track_fitting/holes.h"
 #include "stage/track_fitting/measurements.h"
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/track_fitting/path.h"
 
-#include "stage/track_building/track_helix.h"
+#include "stage/helix/track_helix.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,0 +1,451 @@
+/* learn/completion.c -- learn completion from true tracks.
+ *
+ * Each particle is a chain of hits by distance from the origin. From every hit
+ * of it the helix of the hits before predicts the hits after, outward and
+ * inward. Counted are the layers that follow, and kept the residuals by
+ * direction, layer, next layer, helix and transverse momentum, whose 68 %
+ * quantiles are the windows. The bending field by |z| is the median of
+ * curvature times transverse momentum, which truth knows.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "learn/completion.h"
+
+#include "base/check.h"
+#include "base/constants.h"
+#include "base/heap.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "learn/chains.h"
+#include "learn/residuals.h"
+#include "stage/helix/field.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LAYERS     ETX_COMPLETION_MAX_LAYERS
+#define MIN_HITS       4 /* of a particle */
+#define MIN_BEFORE     3 /* hits that make a helix */
+#define MAX_SKIPPED    2 /* hits that a step may pass over */
+#define SKIPPED_WEIGHT 0.02
+#define MIN_FRACTION   0.002 /* of the hits on a layer that are followed so */
+
+/* One measurement of the field. */
+struct field_sample {
+    int32_t bin;
+    float field;
+};
+
+struct learning {
+    struct etx_completion *table; /* its steps come last */
+    double count[ETX_N_DIRECTIONS][MAX_LAYERS][MAX_LAYERS];
+    struct etx_residuals residuals;
+    struct field_sample *field;
+    int64_t n_field, field_capacity;
+};
+
+/* ---------------------------------------------------------------- layers -- */
+
+struct layer_extent {
+    double min_radius, max_radius, min_z, max_z;
+};
+
+static int compare_layers(const void *left, const void *right)
+{
+    const int64_t *const a = left;
+    const int64_t *const b = right;
+
+    if (a[ETX_LAYER_VOLUME] != b[ETX_LAYER_VOLUME])
+        return a[ETX_LAYER_VOLUME] < b[ETX_LAYER_VOLUME] ? -1 : 1;
+    return (a[ETX_LAYER_LAYER] > b[ETX_LAYER_LAYER]) -
+           (a[ETX_LAYER_LAYER] < b[ETX_LAYER_LAYER]);
+}
+
+/* The layers that hits of event are on, added to table. */
+static etx_status add_layers(
+    struct etx_completion *table, const struct etx_event *event)
+{
+    int64_t last = 0;
+
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const int64_t volume_id = event->volume_id[i];
+        const int64_t layer_id = event->layer_id[i];
+        int64_t k = 0;
+
+        for (; k < table->n_layers; k++) {
+            const int64_t l = (last + k) % table->n_layers;
+            const int64_t *const layer = table->layer + l * ETX_LAYER_WIDTH;
+
+            if (layer[ETX_LAYER_VOLUME] == volume_id &&
+                layer[ETX_LAYER_LAYER] == layer_id) {
+                last = l;
+                break;
+            }
+        }
+        if (k < table->n_layers)
+            continue;
+        if (table->n_layers == MAX_LAYERS)
+            return etx_fail(ETX_ERR_LIMIT,
+                "completion: the events have more than %d layers", MAX_LAYERS);
+        int64_t *const layer =
+            table->layer + table->n_layers++ * ETX_LAYER_WIDTH;
+        layer[ETX_LAYER_VOLUME] = volume_id;
+        layer[ETX_LAYER_LAYER] = layer_id;
+    }
+    return ETX_OK;
+}
+
+static void extend(struct layer_extent *extent,
+    const struct etx_completion *table, const struct etx_event *event,
+    int32_t *layer)
+{
+    etx_completion_layers(layer, table, event);
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        struct layer_extent *const at = &extent[layer[i]];
+        const double x = (double)event->position[3 * i];
+        const double y = (double)event->position[3 * i + 1];
+        const double z = (double)event->position[3 * i + 2];
+        const double radius = sqrt(x * x + y * y);
+
+        at->min_radius = fmin(at->min_radius, radius);
+        at->max_radius = fmax(at->max_radius, radius);
+        at->min_z = fmin(at->min_z, z);
+        at->max_z = fmax(at->max_z, z);
+    }
+}
+
+/* All layers of the events, in order of their ids, and which are barrels. */
+static etx_status learn_layers(struct etx_completion *table,
+    const struct etx_event *const *events, int64_t n_events)
+{
+    struct layer_extent extent[MAX_LAYERS];
+    int32_t *layer = NULL;
+    etx_status status = ETX_OK;
+
+    table->n_layers = 0;
+    for (int64_t e = 0; e < n_events; e++) {
+        ETX_CHECK(etx_true_chains_check(events[e], e));
+        ETX_CHECK(add_layers(table, events[e]));
+    }
+    qsort(table->layer, (size_t)table->n_layers,
+        ETX_LAYER_WIDTH * sizeof *table->layer, compare_layers);
+    for (int32_t l = 0; l < MAX_LAYERS; l++)
+        extent[l] =
+            (struct layer_extent){INFINITY, -INFINITY, INFINITY, -INFINITY};
+    for (int64_t e = 0; e < n_events; e++) {
+        ETX_NEW(layer, events[e]->n_hits, "layers of hits");
+        extend(extent, table, events[e], layer);
+        etx_free(layer);
+        layer = NULL;
+    }
+    for (int64_t l = 0; l < table->n_layers; l++)
+        table->layer[l * ETX_LAYER_WIDTH + ETX_LAYER_IS_BARREL] =
+            extent[l].max_radius - extent[l].min_radius <
+            extent[l].max_z - extent[l].min_z;
+done:
+    etx_free(layer);
+    return status;
+}
+
+/* ----------------------------------------------------------------- field -- */
+
+/* What one particle tells of the field: hits [n] of it. */
+static etx_status measure_field(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n)
+{
+    const struct etx_event *const event = chains->event;
+    const etx_particle *const particle =
+        &event->particles[event->particle_row[hit[0]]];
+    const double charge_pt =
+        (double)particle->charge *
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
+
+    for (int64_t k = 2; k < n && particle->charge != 0; k++) {
+        struct etx_track_helix helix;
+        etx_status status;
+
+        if (chains->layer[hit[k - 2]] == chains->layer[hit[k - 1]] ||
+            chains->layer[hit[k - 1]] == chains->layer[hit[k]] ||
+            !etx_track_helix_through(&helix,
+                event->position + 3 * (int64_t)hit[k - 2],
+                event->position + 3 * (int64_t)hit[k - 1],
+                event->position + 3 * (int64_t)hit[k]))
+            continue;
+        const double bin =
+            fabs(helix.z_middle) / (double)ETX_COMPLETION_FIELD_BIN;
+        if (!(bin < ETX_COMPLETION_N_FIELD))
+            continue;
+        status = etx_residuals_grow(&learning->field, &learning->field_capacity,
+            learning->n_field, sizeof *learning->field);
+        if (status != ETX_OK)
+            return status;
+        learning->field[learning->n_field++] = (struct field_sample){
+            .bin = (int32_t)bin,
+            .field = (float)(-helix.curvature * charge_pt / ETX_GEV_PER_T_MM)};
+    }
+    return ETX_OK;
+}
+
+static int compare_field(const void *left, const void *right)
+{
+    const struct field_sample *const a = left;
+    const struct field_sample *const b = right;
+
+    if (a->bin != b->bin)
+        return a->bin < b->bin ? -1 : 1;
+    return (a->field > b->field) - (a->field < b->field);
+}
+
+/* Medians; a bin with too few particles has the field of the one before, the
+ * first ones that of the first bin that has enough. */
+static void set_field(struct learning *learning)
+{
+    float *const field = learning->table->field;
+    int64_t first = 0;
+    bool is_known = false;
+
+    qsort(learning->field, (size_t)learning->n_field, sizeof *learning->field,
+        compare_field);
+    for (int32_t b = 0; b < ETX_COMPLETION_N_FIELD; b++) {
+        int64_t end = first;
+
+        while (end < learning->n_field && learning->field[end].bin == b)
+            end++;
+        if (end - first >= ETX_MIN_SAMPLES) {
+            field[b] = learning->field[first + (end - first) / 2].field;
+            for (int32_t k = 0; k < b && !is_known; k++)
+                field[k] = field[b];
+            is_known = true;
+        } else
+            field[b] = b > 0 ? field[b - 1] : 0.0f;
+        first = end;
+    }
+}
+
+/* ------------------------------------------------------------- residuals -- */
+
+static int64_t window_key(
+    int32_t direction, int32_t from, int32_t to, int32_t helix, int32_t bin)
+{
+    return ((((int64_t)direction * MAX_LAYERS + from) * MAX_LAYERS + to) *
+                   ETX_N_HELICES +
+               helix) *
+               ETX_COMPLETION_N_PT +
+           bin;
+}
+
+/* The residual of hit `to`, predicted from the first n of hit. */
+static etx_status add_sample(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n,
+    int64_t to, int32_t direction, int32_t kind)
+{
+    const struct etx_completion *const table = learning->table;
+    const float *const position = chains->event->position;
+    const float *const at = position + 3 * (int64_t)hit[to];
+    const int32_t layer = chains->layer[hit[to]];
+    const bool is_barrel = etx_completion_is_barrel(table, layer) != 0;
+    struct etx_track_helix helix;
+    double transverse, longitudinal;
+
+    if (!etx_completion_helix(
+            &helix, kind, position, chains->layer, hit, (int32_t)n))
+        return ETX_OK;
+    double s =
+        fabs(hypot((double)at[0], (double)at[1]) - hypot(helix.x, helix.y));
+    const double curvature = etx_completion_curvature(
+        table, &helix, 0.5 * (helix.z + (double)at[2]));
+    if (!etx_track_helix_residuals(
+            &transverse, &longitudinal, &s, &helix, curvature, at, is_barrel))
+        return ETX_OK;
+    return etx_residuals_add(&learning->residuals,
+        window_key(direction, chains->layer[hit[n - 1]], layer, kind,
+            etx_completion_pt_bin(table, &helix)),
+        transverse, longitudinal);
+}
+
+/* Steps from the hits of one particle, hit [n] in this direction. */
+static etx_status add_particle(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n,
+    int32_t direction)
+{
+    const int32_t *const layer = chains->layer;
+    const int32_t n_kinds = direction == ETX_INWARD ? ETX_N_HELICES : 1;
+    etx_status status = ETX_OK;
+
+    for (int64_t k = MIN_BEFORE; k < n; k++) {
+        const int32_t from = layer[hit[k - 1]];
+        const int64_t last = k + MAX_SKIPPED < n ? k + MAX_SKIPPED : n - 1;
+
+        for (int64_t to = k; to <= last; to++) {
+            const int32_t reached = layer[hit[to]];
+
+            if (to > k && (reached == from || reached == layer[hit[k]]))
+                continue;
+            learning->count[direction][from][reached] +=
+                to == k ? 1.0 : SKIPPED_WEIGHT;
+            for (int32_t kind = 0; kind < n_kinds; kind++)
+                ETX_CHECK(
+                    add_sample(learning, chains, hit, k, to, direction, kind));
+        }
+    }
+done:
+    return status;
+}
+
+/* What visits the particles of an event: hit and back [n] of one of them. */
+typedef etx_status (*particle_function)(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit,
+    const int32_t *back, int64_t n);
+
+static etx_status visit_field(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit,
+    const int32_t *back, int64_t n)
+{
+    (void)back;
+    return measure_field(learning, chains, hit, n);
+}
+
+static etx_status visit_residuals(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit,
+    const int32_t *back, int64_t n)
+{
+    etx_status status;
+
+    ETX_CHECK(add_particle(learning, chains, hit, n, ETX_OUTWARD));
+    ETX_CHECK(add_particle(learning, chains, back, n, ETX_INWARD));
+done:
+    return status;
+}
+
+static etx_status visit_particles(struct learning *learning,
+    const struct etx_event *event, particle_function visit)
+{
+    struct etx_true_chains chains = {.event = NULL};
+    etx_status status;
+
+    ETX_CHECK(etx_true_chains_make(&chains, learning->table, event));
+    for (int64_t first = 0; first < event->n_hits;) {
+        const int64_t end = etx_true_chain_end(&chains, first);
+
+        if (event->particle_row[chains.hit[first]] >= 0 &&
+            end - first >= MIN_HITS)
+            ETX_CHECK(visit(learning, &chains, chains.hit + first,
+                chains.back + first, end - first));
+        first = end;
+    }
+done:
+    etx_true_chains_free(&chains);
+    return status;
+}
+
+/* --------------------------------------------------------------- windows -- */
+
+/* One of the two quantiles of every window, with samples sorted by it. */
+static void set_quantiles(struct learning *learning, bool is_longitudinal)
+{
+    struct etx_completion *const table = learning->table;
+
+    etx_residuals_sort(&learning->residuals, is_longitudinal);
+    for (int64_t k = 0; k < table->n_steps; k++) {
+        const int64_t *const step = table->step + k * ETX_STEP_WIDTH;
+
+        for (int32_t w = 0; w < ETX_COMPLETION_N_WINDOWS; w++) {
+            etx_residuals_quantile(etx_completion_window(table, k, 0, w),
+                &learning->residuals, is_longitudinal,
+                window_key((int32_t)step[ETX_STEP_DIRECTION],
+                    (int32_t)step[ETX_STEP_FROM], (int32_t)step[ETX_STEP_TO],
+                    w / ETX_COMPLETION_N_PT, w % ETX_COMPLETION_N_PT));
+        }
+    }
+}
+
+static double count_from(
+    const struct learning *learning, int32_t direction, int32_t from)
+{
+    double sum = 0.0;
+
+    for (int32_t l = 0; l < MAX_LAYERS; l++)
+        sum += learning->count[direction][from][l];
+    return sum;
+}
+
+/* Steps that are frequent enough; step NULL: only count. */
+static int64_t list_steps(int64_t *step, const struct learning *learning)
+{
+    int64_t n = 0;
+
+    for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
+        for (int32_t from = 0; from < MAX_LAYERS; from++) {
+            const double least = MIN_FRACTION * count_from(learning, d, from);
+
+            for (int32_t to = 0; to < MAX_LAYERS; to++) {
+                if (!(learning->count[d][from][to] > least))
+                    continue;
+                if (step != NULL) {
+                    step[n * ETX_STEP_WIDTH + ETX_STEP_DIRECTION] = d;
+                    step[n * ETX_STEP_WIDTH + ETX_STEP_FROM] = from;
+                    step[n * ETX_STEP_WIDTH + ETX_STEP_TO] = to;
+                }
+                n++;
+            }
+        }
+    return n;
+}
+
+/* A table with capacity for the steps, and the known layers and field. */
+static etx_status make_table(
+    struct etx_completion **out, struct learning *learning)
+{
+    struct etx_completion *const known = learning->table;
+    const int64_t n_steps = list_steps(NULL, learning);
+    const int64_t n_rows[] = {known->n_layers, n_steps, n_steps, 1};
+    struct etx_completion *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_table_create(&made, &etx_completion_kind, n_rows));
+    memcpy(made->layer, known->layer,
+        (size_t)(known->n_layers * ETX_LAYER_WIDTH) * sizeof *made->layer);
+    memcpy(made->field, known->field,
+        ETX_COMPLETION_N_FIELD * sizeof *made->field);
+    (void)list_steps(made->step, learning);
+    learning->table = made;
+    set_quantiles(learning, false);
+    set_quantiles(learning, true);
+    learning->table = known;
+    for (int64_t k = 0; k < made->n_steps; k++)
+        for (int32_t h = 0; h < ETX_N_HELICES; h++)
+            etx_residuals_fill(etx_completion_window(made, k, h, 0));
+    ETX_CHECK(etx_completion_check(made));
+    *out = made;
+    made = NULL;
+done:
+    etx_table_free(made);
+    return status;
+}
+
+etx_status etx_completion_learn(struct etx_completion **out,
+    const struct etx_event *const *events, int64_t n_events)
+{
+    static const int64_t n_rows[] = {MAX_LAYERS, 0, 0, 1};
+    struct learning *learning = NULL;
+    etx_status status;
+
+    ETX_NEW(learning, 1, "completion");
+    ETX_CHECK(etx_table_create(&learning->table, &etx_completion_kind, n_rows));
+    ETX_CHECK(learn_layers(learning->table, events, n_events));
+    for (int64_t e = 0; e < n_events; e++)
+        ETX_CHECK(visit_particles(learning, events[e], visit_field));
+    set_field(learning);
+    for (int64_t e = 0; e < n_events; e++)
+        ETX_CHECK(visit_particles(learning, events[e], visit_residuals));
+    ETX_CHECK(make_table(out, learning));
+done:
+    if (learning != NULL) {
+        etx_table_free(learning->table);
+        etx_residuals_free(&learning->residuals);
+        etx_free(learning->field);
+    }
+    etx_free(learning);
+    return status;
+}

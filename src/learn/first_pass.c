@@ -1,0 +1,304 @@
+/* learn/first_pass.c -- learn the first pass from true tracks.
+ *
+ * Of each charged particle from the beam line the hits on its first layers are
+ * taken, three layers after each other at a time. Such three are a seed where
+ * particles often begin with them. Other seeds are those with which particles
+ * would often begin if they lacked one of their first three hits. The residuals
+ * of the third hit from the helix through the beam line and the other two give
+ * the windows; where these helices meet the beam line, its length.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "learn/first_pass.h"
+
+#include "base/check.h"
+#include "base/heap.h"
+#include "base/status.h"
+#include "learn/chains.h"
+#include "learn/residuals.h"
+#include "stage/first_pass/first_pass.h"
+#include "stage/helix/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LAYERS   ETX_COMPLETION_MAX_LAYERS
+#define N_KEYS       ((int64_t)MAX_LAYERS * MAX_LAYERS * MAX_LAYERS)
+#define MIN_HITS     6     /* of a particle */
+#define MAX_VERTEX   2.0   /* mm from the beam line */
+#define N_FIRST      5     /* layers of a particle that are looked at */
+#define MIN_FRACTION 3e-4  /* of all seeds */
+#define MIN_BEGINS   0.3   /* of its own tracks begin with a seed */
+#define MIN_LACKING  0.02  /* of all seeds, that lack a hit */
+#define BEAM_TAIL    0.002 /* of the tracks, at either end of the beam */
+
+/* Three hits of a particle on three layers: [0] after each other, [1] the first
+ * three without one of the first three. */
+struct triplets {
+    int32_t *count; /* [N_KEYS] */
+    struct etx_residuals residuals;
+};
+
+struct learning {
+    const struct etx_completion *completion;
+    struct triplets triplets[2];
+    int32_t *begin; /* [N_KEYS] of those after each other the first */
+    float *z;       /* [n_z] mm, where tracks begin */
+    int64_t n_z, z_capacity;
+};
+
+static int64_t layers_key(const int32_t *layer)
+{
+    return ((int64_t)layer[0] * MAX_LAYERS + layer[1]) * MAX_LAYERS + layer[2];
+}
+
+static bool comes_from_beam(const struct etx_event *event, int32_t row)
+{
+    const etx_particle *const particle = &event->particles[row];
+
+    return particle->charge != 0 &&
+           hypot((double)particle->vertex[0], (double)particle->vertex[1]) <
+               MAX_VERTEX;
+}
+
+/* Where the particle with these first two hits begins. */
+static etx_status add_begin(struct learning *learning, double z)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_residuals_grow(&learning->z, &learning->z_capacity,
+        learning->n_z, sizeof *learning->z));
+    learning->z[learning->n_z++] = (float)z;
+done:
+    return status;
+}
+
+/* What the hits [3] of a particle tell; begins: they are its first. */
+static etx_status add_triplet(struct learning *learning, int32_t lacks_hit,
+    const struct etx_event *event, const int32_t *hit, const int32_t *layer,
+    bool begins)
+{
+    struct triplets *const triplets = &learning->triplets[lacks_hit];
+    const float *const third = event->position + 3 * (int64_t)hit[2];
+    const int64_t key = layers_key(layer);
+    struct etx_track_helix helix;
+    double transverse, longitudinal, z;
+    etx_status status = ETX_OK;
+
+    triplets->count[key]++;
+    learning->begin[key] += begins;
+    if (!etx_seed_helix(&helix, &z, event->position + 3 * (int64_t)hit[0],
+            event->position + 3 * (int64_t)hit[1]))
+        return ETX_OK;
+    if (begins)
+        ETX_CHECK(add_begin(learning, z));
+    const double curvature = etx_completion_curvature(
+        learning->completion, &helix, 0.5 * (helix.z + (double)third[2]));
+    if (etx_first_pass_residuals(&transverse, &longitudinal, &helix, curvature,
+            third,
+            etx_completion_is_barrel(learning->completion, layer[2]) != 0))
+        status = etx_residuals_add(&triplets->residuals,
+            key * ETX_COMPLETION_N_PT +
+                etx_completion_pt_bin(learning->completion, &helix),
+            transverse, longitudinal);
+done:
+    return status;
+}
+
+/* Of the first four hits, on layers [4], each three with which the particle
+ * begins if it lacks a hit. */
+static etx_status add_lacking(struct learning *learning,
+    const struct etx_event *event, const int32_t *hit, const int32_t *layer)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t lost = 0; lost < ETX_SEED_LAYERS; lost++) {
+        int32_t left[ETX_SEED_LAYERS], on[ETX_SEED_LAYERS];
+
+        for (int32_t k = 0; k < ETX_SEED_LAYERS; k++) {
+            left[k] = hit[k + (k >= lost)];
+            on[k] = layer[k + (k >= lost)];
+        }
+        if (on[0] != on[1] && on[1] != on[2] && on[0] != on[2])
+            ETX_CHECK(add_triplet(learning, 1, event, left, on, false));
+    }
+done:
+    return status;
+}
+
+/* The seeds of the particle with hits [n]. */
+static etx_status add_particle(struct learning *learning,
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n)
+{
+    int32_t first[N_FIRST], layer[N_FIRST];
+    int32_t n_first = 0;
+    etx_status status = ETX_OK;
+
+    for (int64_t k = 0; k < n && n_first < N_FIRST; k++) {
+        if (chains->layer[hit[k]] < 0)
+            return ETX_OK;
+        if (n_first > 0 && chains->layer[hit[k]] == layer[n_first - 1])
+            continue;
+        layer[n_first] = chains->layer[hit[k]];
+        first[n_first++] = hit[k];
+    }
+    for (int32_t k = 0; k + 2 < n_first; k++)
+        if (layer[k] != layer[k + 2])
+            ETX_CHECK(add_triplet(
+                learning, 0, chains->event, first + k, layer + k, k == 0));
+    if (n_first > ETX_SEED_LAYERS)
+        ETX_CHECK(add_lacking(learning, chains->event, first, layer));
+done:
+    return status;
+}
+
+static etx_status add_event(
+    struct learning *learning, const struct etx_event *event)
+{
+    struct etx_true_chains chains = {.event = NULL};
+    etx_status status;
+
+    ETX_CHECK(etx_true_chains_make(&chains, learning->completion, event));
+    for (int64_t first = 0; first < event->n_hits;) {
+        const int64_t end = etx_true_chain_end(&chains, first);
+        const int32_t row = event->particle_row[chains.hit[first]];
+
+        if (row >= 0 && end - first >= MIN_HITS && comes_from_beam(event, row))
+            ETX_CHECK(add_particle(
+                learning, &chains, chains.hit + first, end - first));
+        first = end;
+    }
+done:
+    etx_true_chains_free(&chains);
+    return status;
+}
+
+/* Seeds that are frequent enough; seed NULL: only count. */
+static int64_t list_seeds(int64_t *seed, const struct learning *learning)
+{
+    const int32_t *const count = learning->triplets[0].count;
+    const int32_t *const lacking = learning->triplets[1].count;
+    double sum = 0.0;
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < N_KEYS; k++)
+        sum += count[k];
+    for (int64_t k = 0; k < N_KEYS; k++) {
+        const bool begins = count[k] > MIN_FRACTION * sum &&
+                            learning->begin[k] >= MIN_BEGINS * count[k];
+
+        if (!begins && !(lacking[k] > MIN_LACKING * sum))
+            continue;
+        if (seed != NULL) {
+            seed[n * ETX_SEED_WIDTH] = k / MAX_LAYERS / MAX_LAYERS;
+            seed[n * ETX_SEED_WIDTH + 1] = k / MAX_LAYERS % MAX_LAYERS;
+            seed[n * ETX_SEED_WIDTH + 2] = k % MAX_LAYERS;
+            seed[n * ETX_SEED_WIDTH + ETX_SEED_LACKS_HIT] = !begins;
+        }
+        n++;
+    }
+    return n;
+}
+
+static void set_windows(struct etx_first_pass *made, struct learning *learning,
+    bool is_longitudinal)
+{
+    for (int32_t i = 0; i < 2; i++)
+        etx_residuals_sort(&learning->triplets[i].residuals, is_longitudinal);
+    for (int64_t k = 0; k < made->n_seeds; k++) {
+        const int64_t *const seed = made->seed + k * ETX_SEED_WIDTH;
+        const int32_t layer[] = {
+            (int32_t)seed[0], (int32_t)seed[1], (int32_t)seed[2]};
+
+        for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
+            etx_residuals_quantile(&made->window[k * ETX_COMPLETION_N_PT + b],
+                &learning->triplets[seed[ETX_SEED_LACKS_HIT]].residuals,
+                is_longitudinal, layers_key(layer) * ETX_COMPLETION_N_PT + b);
+    }
+}
+
+/* Drop seeds without windows; if none has one, as of few events, all stay and
+ * find nothing. */
+static void keep_known_seeds(struct etx_first_pass *made)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < made->n_seeds; k++) {
+        struct etx_completion_window *const window =
+            &made->window[k * ETX_COMPLETION_N_PT];
+
+        etx_residuals_fill(window);
+        if (!(window->transverse > 0.0f && window->longitudinal > 0.0f))
+            continue;
+        memmove(made->seed + n * ETX_SEED_WIDTH,
+            made->seed + k * ETX_SEED_WIDTH,
+            ETX_SEED_WIDTH * sizeof *made->seed);
+        memmove(&made->window[n * ETX_COMPLETION_N_PT], window,
+            ETX_COMPLETION_N_PT * sizeof *window);
+        n++;
+    }
+    if (n > 0)
+        made->n_seeds = n;
+}
+
+static int compare_z(const void *left, const void *right)
+{
+    const float a = *(const float *)left;
+    const float b = *(const float *)right;
+
+    return (a > b) - (a < b);
+}
+
+static etx_status set_beam(
+    struct etx_first_pass *made, struct learning *learning)
+{
+    const int64_t n = learning->n_z;
+    const int64_t tail = (int64_t)(BEAM_TAIL * (double)n);
+
+    if (n == 0 || made->n_seeds == 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "first pass: no track of the events comes from the beam line");
+    qsort(learning->z, (size_t)n, sizeof *learning->z, compare_z);
+    made->beam[0] = learning->z[n / 2];
+    made->beam[1] = fmaxf(learning->z[n - 1 - tail] - made->beam[0],
+        made->beam[0] - learning->z[tail]);
+    return ETX_OK;
+}
+
+etx_status etx_first_pass_learn(struct etx_first_pass **out,
+    const struct etx_completion *completion,
+    const struct etx_event *const *events, int64_t n_events)
+{
+    struct learning learning = {.completion = completion};
+    struct etx_first_pass *made = NULL;
+    etx_status status;
+
+    for (int32_t i = 0; i < 2; i++)
+        ETX_CHECK(etx_alloc(&learning.triplets[i].count, N_KEYS,
+            sizeof *learning.begin, "counts of seeds"));
+    ETX_NEW(learning.begin, N_KEYS, "counts of seeds");
+    for (int64_t e = 0; e < n_events; e++) {
+        ETX_CHECK(etx_true_chains_check(events[e], e));
+        ETX_CHECK(add_event(&learning, events[e]));
+    }
+    const int64_t n_seeds = list_seeds(NULL, &learning);
+    const int64_t n_rows[] = {n_seeds, n_seeds, 1};
+    ETX_CHECK(etx_table_create(&made, &etx_first_pass_kind, n_rows));
+    (void)list_seeds(made->seed, &learning);
+    set_windows(made, &learning, false);
+    set_windows(made, &learning, true);
+    keep_known_seeds(made);
+    ETX_CHECK(set_beam(made, &learning));
+    ETX_CHECK(etx_first_pass_check(made, completion->n_layers));
+    *out = made;
+    made = NULL;
+done:
+    etx_table_free(made);
+    for (int32_t i = 0; i < 2; i++) {
+        etx_free(learning.triplets[i].count);
+        etx_residuals_free(&learning.triplets[i].residuals);
+    }
+    etx_free(learning.begin);
+    etx_free(learning.z);
+    return status;
+}

@@ -1,0 +1,331 @@
+/* stage/completion/completion.c -- rounds of steps, the most certain first.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/completion/completion.h"
+
+#include "base/check.h"
+#include "base/sort.h"
+#include "stage/completion/search.h"
+
+#include <string.h>
+
+#define MAX_ROUNDS 16
+#define MIN_HITS   3  /* of a track that goes on */
+#define BLOCK      16 /* tracks of one task */
+#define MAX_SHARED 1  /* layers that joined tracks may both have */
+
+/* What is known of an end. */
+enum end_state { END_CHANGED, END_PROPOSED, END_FINISHED };
+
+/* How a track changed in this round. */
+enum track_change { UNCHANGED, EXTENDED, JOINED };
+
+struct rounds {
+    struct etx_completion_search search;
+    struct etx_completion_proposal *proposal; /* [n_tracks, 2] */
+    uint8_t *state;                           /* [n_tracks, 2] end_state */
+    uint8_t *change;                          /* [n_tracks] track_change */
+    int64_t *key;                             /* [n_tracks, 2] */
+    int32_t *end;                             /* [n_tracks, 2] */
+    int32_t *order;                           /* [n_tracks, 2] */
+};
+
+static int32_t count_tracks(const int32_t *label, int64_t n_hits)
+{
+    int32_t n = 0;
+
+    for (int64_t i = 0; i < n_hits; i++)
+        if (label[i] >= n)
+            n = label[i] + 1;
+    return n;
+}
+
+static int64_t distance_key(const float *at)
+{
+    return etx_sort_key(
+        (float)((double)at[0] * (double)at[0] + (double)at[1] * (double)at[1] +
+                (double)at[2] * (double)at[2]));
+}
+
+/* Link the hits row [n] of tracks in an order: that of their distances from the
+ * origin. */
+static void link_hits(struct etx_hit_chains *chains, const int32_t *row,
+    const int32_t *order, int64_t n, int64_t n_hits)
+{
+    for (int64_t i = 0; i < n_hits; i++)
+        chains->next[i] = chains->previous[i] = -1;
+    for (int32_t t = 0; t < chains->n_tracks; t++) {
+        chains->n_hits[t] = 0;
+        chains->end[ETX_OUTWARD][t] = chains->end[ETX_INWARD][t] = -1;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const int32_t hit = row[order[k]];
+        const int32_t t = chains->label[hit];
+        const int32_t last = chains->end[ETX_OUTWARD][t];
+        if (last < 0)
+            chains->end[ETX_INWARD][t] = hit;
+        else
+            chains->next[last] = hit;
+        chains->previous[hit] = last;
+        chains->end[ETX_OUTWARD][t] = hit;
+        chains->n_hits[t]++;
+    }
+}
+
+static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
+    struct etx_arena *arena, const struct etx_event *event)
+{
+    const int64_t n = event->n_hits;
+    const int32_t n_tracks = count_tracks(label, n);
+    int64_t *key = NULL;
+    int32_t *row = NULL;
+    int32_t *order = NULL;
+    int64_t n_labelled = 0;
+    etx_status status;
+
+    chains->n_tracks = n_tracks;
+    chains->label = label;
+    ETX_SCRATCH(chains->next, arena, n, "hits of tracks");
+    ETX_SCRATCH(chains->previous, arena, n, "hits of tracks");
+    ETX_SCRATCH(chains->n_hits, arena, n_tracks, "hits of tracks");
+    for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
+        ETX_SCRATCH(chains->end[d], arena, n_tracks, "ends of tracks");
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    ETX_SCRATCH(key, arena, n, "hit order");
+    ETX_SCRATCH(row, arena, n, "hit order");
+    ETX_SCRATCH(order, arena, n, "hit order");
+    for (int64_t i = 0; i < n; i++)
+        if (label[i] >= 0) {
+            key[n_labelled] = distance_key(event->position + 3 * i);
+            row[n_labelled++] = (int32_t)i;
+        }
+    ETX_CHECK(etx_sort_order(order, key, n_labelled));
+    link_hits(chains, row, order, n_labelled, n);
+    etx_arena_reset(arena, mark);
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------- proposals -- */
+
+/* Whether a proposal still holds. */
+static bool is_open(const struct etx_hit_chains *chains,
+    const struct etx_completion_proposal *proposal, int32_t direction)
+{
+    const int32_t other = ETX_OUTWARD + ETX_INWARD - direction;
+
+    if (chains->label[proposal->hit] != proposal->track)
+        return false;
+    return proposal->track < 0 ||
+           chains->end[other][proposal->track] == proposal->hit;
+}
+
+static void propose(struct rounds *rounds, int32_t track, int32_t direction)
+{
+    const int64_t e = ETX_N_DIRECTIONS * (int64_t)track + direction;
+    struct etx_completion_proposal *proposal = &rounds->proposal[e];
+
+    if (rounds->state[e] == END_PROPOSED &&
+        !is_open(&rounds->search.chains, proposal, direction))
+        rounds->state[e] = END_CHANGED;
+    if (rounds->state[e] != END_CHANGED)
+        return;
+    etx_completion_propose(proposal, &rounds->search, track, direction);
+    rounds->state[e] = proposal->hit >= 0 ? END_PROPOSED : END_FINISHED;
+}
+
+static etx_status propose_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
+{
+    struct rounds *rounds = argument;
+    const struct etx_hit_chains *const chains = &rounds->search.chains;
+
+    (void)worker;
+    for (int64_t t = begin; t < end; t++)
+        for (int32_t d = 0; chains->n_hits[t] >= MIN_HITS && d < 2; d++)
+            propose(rounds, (int32_t)t, d);
+    return ETX_OK;
+}
+
+/* Ends with a proposal by cost, ties by track: end [*n] through order. */
+static etx_status sort_proposals(struct rounds *rounds, int64_t *n)
+{
+    const struct etx_hit_chains *const chains = &rounds->search.chains;
+
+    *n = 0;
+    for (int64_t e = 0; e < ETX_N_DIRECTIONS * (int64_t)chains->n_tracks; e++) {
+        if (chains->n_hits[e / 2] < MIN_HITS ||
+            rounds->state[e] != END_PROPOSED)
+            continue;
+        rounds->key[*n] = etx_sort_key(rounds->proposal[e].cost);
+        rounds->end[(*n)++] = (int32_t)e;
+    }
+    return etx_sort_order(rounds->order, rounds->key, *n);
+}
+
+/* ----------------------------------------------------------------- steps -- */
+
+static void add_hit(
+    struct rounds *rounds, int32_t track, int32_t direction, int32_t hit)
+{
+    struct etx_hit_chains *chains = &rounds->search.chains;
+    const int32_t end = chains->end[direction][track];
+
+    if (direction == ETX_OUTWARD) {
+        chains->next[end] = hit;
+        chains->previous[hit] = end;
+    } else {
+        chains->previous[end] = hit;
+        chains->next[hit] = end;
+    }
+    chains->end[direction][track] = hit;
+    chains->label[hit] = track;
+    chains->n_hits[track]++;
+    rounds->change[track] = EXTENDED;
+    rounds->state[ETX_N_DIRECTIONS * (int64_t)track + direction] = END_CHANGED;
+}
+
+/* Layers that both tracks have hits on. */
+static int32_t count_shared_layers(
+    const struct etx_completion_search *search, int32_t a, int32_t b)
+{
+    const struct etx_hit_chains *const chains = &search->chains;
+    uint64_t layers = 0;
+    int32_t n = 0;
+
+    for (int32_t i = chains->end[ETX_INWARD][a]; i >= 0; i = chains->next[i])
+        if (search->grid.layer[i] >= 0)
+            layers |= UINT64_C(1) << search->grid.layer[i];
+    for (int32_t i = chains->end[ETX_INWARD][b]; i >= 0; i = chains->next[i])
+        if (search->grid.layer[i] >= 0)
+            n += (int32_t)(layers >> search->grid.layer[i] & 1);
+    return n;
+}
+
+/* Whether the tracks go on into each other, seen from either end. */
+static bool can_join(
+    const struct etx_completion_search *search, int32_t inner, int32_t outer)
+{
+    const struct etx_hit_chains *const chains = &search->chains;
+
+    return count_shared_layers(search, inner, outer) <= MAX_SHARED &&
+           etx_completion_meets(
+               search, outer, ETX_INWARD, chains->end[ETX_OUTWARD][inner]) &&
+           etx_completion_meets(
+               search, inner, ETX_OUTWARD, chains->end[ETX_INWARD][outer]);
+}
+
+/* Append the hits of outer to inner, with the label of inner. */
+static void join(struct rounds *rounds, int32_t inner, int32_t outer)
+{
+    struct etx_hit_chains *chains = &rounds->search.chains;
+    const int32_t last = chains->end[ETX_OUTWARD][inner];
+    const int32_t first = chains->end[ETX_INWARD][outer];
+
+    chains->next[last] = first;
+    chains->previous[first] = last;
+    for (int32_t i = first; i >= 0; i = chains->next[i])
+        chains->label[i] = inner;
+    chains->end[ETX_OUTWARD][inner] = chains->end[ETX_OUTWARD][outer];
+    chains->n_hits[inner] += chains->n_hits[outer];
+    chains->n_hits[outer] = 0;
+    rounds->change[inner] = rounds->change[outer] = JOINED;
+    for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
+        rounds->state[ETX_N_DIRECTIONS * (int64_t)inner + d] = END_CHANGED;
+}
+
+/* Accept the step from end e, unless an earlier one excludes it; true when it
+ * was accepted. */
+static bool accept_step(struct rounds *rounds, int32_t e)
+{
+    const struct etx_completion_proposal *const proposal = &rounds->proposal[e];
+    const struct etx_hit_chains *const chains = &rounds->search.chains;
+    const int32_t track = e / ETX_N_DIRECTIONS;
+    const int32_t direction = e % ETX_N_DIRECTIONS;
+    const int32_t other = proposal->track;
+
+    if (chains->n_hits[track] == 0 || !is_open(chains, proposal, direction))
+        return false;
+    if (other < 0) {
+        if (rounds->change[track] == JOINED)
+            return false;
+        add_hit(rounds, track, direction, proposal->hit);
+        return true;
+    }
+    if (rounds->change[track] != UNCHANGED ||
+        rounds->change[other] != UNCHANGED)
+        return false;
+    const int32_t inner = direction == ETX_OUTWARD ? track : other;
+    const int32_t outer = direction == ETX_OUTWARD ? other : track;
+    if (!can_join(&rounds->search, inner, outer)) {
+        rounds->state[e] = END_FINISHED;
+        return false;
+    }
+    join(rounds, inner, outer);
+    return true;
+}
+
+/* One round; *n_steps are accepted. */
+static etx_status run_round(
+    int64_t *n_steps, struct rounds *rounds, struct etx_context *context)
+{
+    const int64_t n_tracks = rounds->search.chains.n_tracks;
+    int64_t n;
+    etx_status status;
+
+    *n_steps = 0;
+    ETX_CHECK(etx_check_cancelled(context->stream));
+    ETX_CHECK(etx_parallel_ranges(
+        context->stream->pool, n_tracks, BLOCK, propose_block, rounds));
+    ETX_CHECK(sort_proposals(rounds, &n));
+    memset(rounds->change, UNCHANGED, (size_t)n_tracks);
+    for (int64_t k = 0; k < n; k++)
+        *n_steps += accept_step(rounds, rounds->end[rounds->order[k]]);
+done:
+    return status;
+}
+
+static etx_status make_rounds(struct rounds *rounds, struct etx_arena *arena)
+{
+    const int64_t n_tracks = rounds->search.chains.n_tracks;
+    const int64_t n = ETX_N_DIRECTIONS * n_tracks;
+    etx_status status;
+
+    ETX_SCRATCH(rounds->proposal, arena, n, "steps of tracks");
+    ETX_SCRATCH(rounds->state, arena, n, "ends of tracks");
+    ETX_SCRATCH(rounds->change, arena, n_tracks, "changes of tracks");
+    ETX_SCRATCH(rounds->key, arena, n, "order of steps");
+    ETX_SCRATCH(rounds->end, arena, n, "order of steps");
+    ETX_SCRATCH(rounds->order, arena, n, "order of steps");
+    memset(rounds->state, END_CHANGED, (size_t)n);
+done:
+    return status;
+}
+
+etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
+    const struct etx_grid *grid, const struct etx_completion *completion,
+    const etx_completion_options *options, const struct etx_event *event)
+{
+    struct etx_context *host = etx_host_of(context);
+    struct etx_arena *arena = host->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct rounds *rounds = NULL; /* 20 kB: too large for small stacks */
+    int64_t n_steps = 1;
+    etx_status status;
+
+    ETX_SCRATCH(rounds, arena, 1, "completion of tracks");
+    memset(rounds, 0, sizeof *rounds);
+    rounds->search.completion = completion;
+    rounds->search.options = options;
+    rounds->search.reach = sqrt((double)options->max_distance);
+    rounds->search.event = event;
+    ETX_CHECK(make_chains(&rounds->search.chains, label, arena, event));
+    rounds->search.grid = *grid;
+    etx_grid_fill(&rounds->search.grid, completion, label, event->n_hits, true);
+    ETX_CHECK(make_rounds(rounds, arena));
+    for (int32_t round = 0; round < MAX_ROUNDS && n_steps > 0; round++)
+        ETX_CHECK(run_round(&n_steps, rounds, host));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}

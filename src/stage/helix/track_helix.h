@@ -1,0 +1,63 @@
+/* stage/helix/track_helix.h -- a helix at one end of a track.
+ *
+ * A charged particle in a solenoid moves on a helix: a circle in the transverse
+ * plane, and z grows linearly with the path along that circle. The helix is
+ * exact at its end hit and good for a few layers beyond it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_HELIX_TRACK_HELIX_H
+#define ETX_STAGE_HELIX_TRACK_HELIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct etx_track_helix {
+    double x, y, z;              /* mm, the hit at the end of the track */
+    double tangent_x, tangent_y; /* unit vector, leads away from the track */
+    double curvature;            /* 1/mm, signed: positive turns left */
+    double slope;                /* dz/ds; s is the transverse path length */
+    double z_middle;             /* mm, where the curvature was measured */
+};
+
+/* The helix through three hits [3], which ends at c; false when two of them
+ * are one point in the transverse plane, or the circle turns by more than a
+ * half between them. */
+bool etx_track_helix_through(struct etx_track_helix *out, const float *a,
+    const float *b, const float *c);
+
+/* Its curvature alone; INFINITY: two of them are one point. */
+double etx_curvature_through(const float *a, const float *b, const float *c);
+
+/* Replace tangent and curvature by the ones of the circle through the hit far,
+ * the end and the beam line; false when that direction differs by more than 26
+ * degrees: the track does not come from the beam line. */
+bool etx_track_helix_towards_beam(
+    struct etx_track_helix *helix, const float *far);
+
+/* The point at path length s, with another curvature than helix's own. */
+void etx_track_helix_point(double *x, double *y,
+    const struct etx_track_helix *helix, double curvature, double s);
+
+/* *s: path length at which the helix reaches the radius, searched from the
+ * value of *s by Newton's method; false when it does not. */
+bool etx_track_helix_reach(double *s, const struct etx_track_helix *helix,
+    double curvature, double radius);
+
+/* How far a hit [3] is from the helix, mm: along the azimuth, and along z where
+ * the helix reaches the hit's radius (barrel), or along the radius where it
+ * reaches the hit's z (disc). *s as above. false: it does not come near. */
+bool etx_track_helix_residuals(double *transverse, double *longitudinal,
+    double *s, const struct etx_track_helix *helix, double curvature,
+    const float *hit, bool is_barrel);
+
+/* The helix at the end of hit [n_hits], which lead to that end; for
+ * ETX_HELIX_BEAM towards the beam line. layer is by hit of the event. false:
+ * fewer than three layers, or no such helix. */
+bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
+    const float *position, const int32_t *layer, const int32_t *hit,
+    int32_t n_hits);
+
+/* An angle in -pi .. pi. */
+double etx_wrap_angle(double angle);
+
+#endif
