@@ -16,6 +16,54 @@
 #include <stddef.h>
 #include <string.h>
 
+#define COLUMN_ENTRY(type, name, width, kind, what)                            \
+    {offsetof(struct etx_event, name), sizeof(type), width, ETX_COLUMN_##kind, \
+        what},
+
+const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS] = {
+    ETX_EVENT_COLUMNS(COLUMN_ENTRY)};
+
+/* An array with a row per hit that stands in the struct alone would be lost by
+ * selections and leaked: the fields beside the columns are these. */
+struct other_fields {
+    int64_t n_hits, n_joined, n_features, n_particles, n_shared;
+    struct etx_lent_array lent[2];
+    void *first_hit, *particles, *shared[3];
+};
+_Static_assert(
+    sizeof(struct etx_event) ==
+        ETX_N_EVENT_COLUMNS * sizeof(void *) + sizeof(struct other_fields),
+    "a column of hits belongs in ETX_EVENT_COLUMNS; what is not one is freed "
+    "in etx_event_free and stands in struct other_fields");
+
+/* Walk the columns. */
+#define EACH_COLUMN(column)                                                    \
+    const struct etx_event_column *column = etx_event_columns;                 \
+    column < etx_event_columns + ETX_N_EVENT_COLUMNS;                          \
+    column++
+
+void *etx_event_column_get(
+    const struct etx_event *event, const struct etx_event_column *column)
+{
+    void *values;
+
+    memcpy(&values, (const char *)event + column->offset, sizeof values);
+    return values;
+}
+
+void etx_event_column_set(struct etx_event *event,
+    const struct etx_event_column *column, void *values)
+{
+    memcpy((char *)event + column->offset, &values, sizeof values);
+}
+
+size_t etx_event_row_bytes(
+    const struct etx_event *event, const struct etx_event_column *column)
+{
+    return column->size * (column->width > 0 ? (size_t)column->width
+                                             : (size_t)event->n_features);
+}
+
 static etx_status check_hit_ids(int64_t n_hits, const int64_t *hit_ids)
 {
     struct etx_id_index index = {.n_ids = 0};
@@ -131,55 +179,53 @@ done:
     return status;
 }
 
-/* *out [n, width]: rows of values, which may be NULL. */
-static etx_status select_rows(void *out, const void *values,
-    const int32_t *rows, int64_t n, size_t width, const char *what)
+/* The array of a column that the event lacks: its rows are *width bytes. */
+static etx_status add_column(unsigned char **out, size_t *width,
+    struct etx_event *event, const struct etx_event_column *column)
 {
-    unsigned char *copy = NULL;
-    etx_status status = ETX_OK;
+    etx_status status;
 
-    if (values == NULL)
-        return ETX_OK;
-    ETX_CHECK(etx_alloc(&copy, n, width, what));
-    for (int64_t k = 0; k < n; k++)
-        memcpy(copy + (size_t)k * width,
-            (const unsigned char *)values + (size_t)rows[k] * width, width);
-    memcpy(out, &copy, sizeof copy);
+    *width = etx_event_row_bytes(event, column);
+    ETX_CHECK(etx_alloc(out, event->n_hits, *width, column->what));
+    etx_event_column_set(event, column, *out);
 done:
+    return status;
+}
+
+/* The hits rows [n] of an event, with the columns up to a kind. */
+static etx_status select_columns(struct etx_event **out,
+    const struct etx_event *event, const int32_t *rows, int64_t n,
+    enum etx_column_kind last)
+{
+    struct etx_event *to = NULL;
+    etx_status status;
+
+    ETX_NEW(to, 1, "event");
+    to->n_hits = n;
+    to->n_features = event->n_features;
+    for (EACH_COLUMN(column)) {
+        const unsigned char *values = etx_event_column_get(event, column);
+        unsigned char *copy;
+        size_t width;
+
+        if (values == NULL || column->kind > (int32_t)last)
+            continue;
+        ETX_CHECK(add_column(&copy, &width, to, column));
+        for (int64_t k = 0; k < n; k++)
+            memcpy(copy + (size_t)k * width, values + (size_t)rows[k] * width,
+                width);
+    }
+    *out = to;
+    to = NULL;
+done:
+    etx_event_free(to);
     return status;
 }
 
 etx_status etx_event_select(struct etx_event **out,
     const struct etx_event *event, const int32_t *rows, int64_t n)
 {
-    const struct etx_event *const from = event;
-    struct etx_event *to = NULL;
-    etx_status status;
-
-    ETX_NEW(to, 1, "event");
-    to->n_hits = n;
-    to->n_features = from->n_features;
-    ETX_CHECK(select_rows(
-        &to->hit_id, from->hit_id, rows, n, sizeof *to->hit_id, "hit ids"));
-    ETX_CHECK(select_rows(&to->position, from->position, rows, n,
-        3 * sizeof *to->position, "positions"));
-    ETX_CHECK(select_rows(&to->volume_id, from->volume_id, rows, n,
-        sizeof *to->volume_id, "volumes"));
-    ETX_CHECK(select_rows(&to->layer_id, from->layer_id, rows, n,
-        sizeof *to->layer_id, "layers"));
-    ETX_CHECK(select_rows(&to->module_id, from->module_id, rows, n,
-        sizeof *to->module_id, "modules"));
-    ETX_CHECK(select_rows(&to->cell_features, from->cell_features, rows, n,
-        ETX_N_CELL_FEATURES * sizeof *to->cell_features, "cell features"));
-    ETX_CHECK(select_rows(&to->cluster_position, from->cluster_position, rows,
-        n, 6 * sizeof *to->cluster_position, "cluster positions"));
-    ETX_CHECK(select_rows(&to->features, from->features, rows, n,
-        (size_t)from->n_features * sizeof *to->features, "features"));
-    *out = to;
-    to = NULL;
-done:
-    etx_event_free(to);
-    return status;
+    return select_columns(out, event, rows, n, ETX_COLUMN_INPUT);
 }
 
 etx_status etx_event_select_with_truth(struct etx_event **out,
@@ -188,13 +234,7 @@ etx_status etx_event_select_with_truth(struct etx_event **out,
     struct etx_event *to = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_event_select(&to, event, rows, n));
-    ETX_CHECK(select_rows(&to->particle_id, event->particle_id, rows, n,
-        sizeof *to->particle_id, "particle ids"));
-    ETX_CHECK(select_rows(&to->particle_row, event->particle_row, rows, n,
-        sizeof *to->particle_row, "particles of hits"));
-    ETX_CHECK(select_rows(&to->weight, event->weight, rows, n,
-        sizeof *to->weight, "hit weights"));
+    ETX_CHECK(select_columns(&to, event, rows, n, ETX_COLUMN_TRUTH));
     if (event->particles != NULL)
         ETX_CHECK(etx_alloc_copy(&to->particles, event->particles,
             event->n_particles, sizeof *to->particles, "particles"));
@@ -208,61 +248,17 @@ done:
 
 int32_t etx_event_can_join(const struct etx_event *a, const struct etx_event *b)
 {
-    return (a->layer_id == NULL) == (b->layer_id == NULL) &&
-           (a->cell_features == NULL) == (b->cell_features == NULL) &&
-           (a->cluster_position == NULL) == (b->cluster_position == NULL) &&
-           (a->features == NULL) == (b->features == NULL) &&
-           a->n_features == b->n_features;
-}
-
-/* An array of events, by the offset of its pointer in the struct. */
-static const void *array_of(const struct etx_event *event, size_t offset)
-{
-    const void *values;
-
-    memcpy(&values, (const char *)event + offset, sizeof values);
-    return values;
-}
-
-/* The array of joined: the rows [n_hits, width] of all events, if they have it.
- */
-static etx_status join_rows(struct etx_event *joined,
-    const struct etx_event *const *events, size_t offset, size_t width,
-    const char *what)
-{
-    unsigned char *copy = NULL;
-    etx_status status = ETX_OK;
-
-    if (array_of(events[0], offset) == NULL)
-        return ETX_OK;
-    ETX_CHECK(etx_alloc(&copy, joined->n_hits, width, what));
-    memcpy((char *)joined + offset, &copy, sizeof copy);
-    for (int32_t e = 0; e < joined->n_joined; e++)
-        if (events[e]->n_hits > 0)
-            memcpy(copy + (size_t)joined->first_hit[e] * width,
-                array_of(events[e], offset), (size_t)events[e]->n_hits * width);
-done:
-    return status;
+    for (EACH_COLUMN(column))
+        if (column->kind == ETX_COLUMN_INPUT &&
+            (etx_event_column_get(a, column) == NULL) !=
+                (etx_event_column_get(b, column) == NULL))
+            return 0;
+    return a->n_features == b->n_features;
 }
 
 etx_status etx_event_join(
     struct etx_event **out, const struct etx_event *const *events, int32_t n)
 {
-    const size_t number = sizeof(float);
-    const struct {
-        size_t offset, width;
-        const char *what;
-    } arrays[] = {
-        {offsetof(struct etx_event, position), 3 * number, "positions"},
-        {offsetof(struct etx_event, volume_id), number, "volumes"},
-        {offsetof(struct etx_event, layer_id), number, "layers"},
-        {offsetof(struct etx_event, module_id), number, "modules"},
-        {offsetof(struct etx_event, cell_features),
-            ETX_N_CELL_FEATURES * number, "cell features"},
-        {offsetof(struct etx_event, cluster_position), 6 * number,
-            "cluster positions"},
-        {offsetof(struct etx_event, features),
-            (size_t)events[0]->n_features * number, "features"}};
     struct etx_event *joined = NULL;
     etx_status status;
 
@@ -272,9 +268,20 @@ etx_status etx_event_join(
     joined->n_features = events[0]->n_features;
     for (int32_t e = 0; e < n; e++)
         joined->first_hit[e + 1] = joined->n_hits += events[e]->n_hits;
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        ETX_CHECK(join_rows(
-            joined, events, arrays[k].offset, arrays[k].width, arrays[k].what));
+    for (EACH_COLUMN(column)) {
+        unsigned char *copy;
+        size_t width;
+
+        if (column->kind != ETX_COLUMN_INPUT ||
+            etx_event_column_get(events[0], column) == NULL)
+            continue;
+        ETX_CHECK(add_column(&copy, &width, joined, column));
+        for (int32_t e = 0; e < n; e++)
+            if (events[e]->n_hits > 0)
+                memcpy(copy + (size_t)joined->first_hit[e] * width,
+                    etx_event_column_get(events[e], column),
+                    (size_t)events[e]->n_hits * width);
+    }
     *out = joined;
     joined = NULL;
 done:
@@ -287,17 +294,8 @@ void etx_event_free(etx_event *event)
     if (event == NULL)
         return;
     etx_free(event->first_hit);
-    etx_free(event->hit_id);
-    etx_free(event->position);
-    etx_free(event->volume_id);
-    etx_free(event->layer_id);
-    etx_free(event->module_id);
-    etx_free(event->cell_features);
-    etx_free(event->cluster_position);
-    etx_free(event->features);
-    etx_free(event->particle_id);
-    etx_free(event->particle_row);
-    etx_free(event->weight);
+    for (EACH_COLUMN(column))
+        etx_free(etx_event_column_get(event, column));
     etx_free(event->particles);
     etx_free(event->shared_hit);
     etx_free(event->shared_particle_id);

@@ -14,28 +14,51 @@ struct etx_lent_array {
     int32_t device_index;
 };
 
+/* Who takes a column of hits along. */
+enum etx_column_kind {
+    ETX_COLUMN_ID,    /* a selection of hits */
+    ETX_COLUMN_INPUT, /* that, events side by side, sectors and the keys of
+                       * caches: what a model may read */
+    ETX_COLUMN_TRUTH  /* a selection with truth */
+};
+
+/* Every array with a row per hit: COLUMN(type, name, width, kind, what) is a
+ * field of the event, [n_hits, width]; what names it in messages. Width 0 is
+ * n_features. All that is done to every column walks this list (data/event.c).
+ */
+#define ETX_EVENT_COLUMNS(COLUMN)                                              \
+    COLUMN(int64_t, hit_id, 1, ID, "hit ids")                                  \
+    /* x, y, z in mm */                                                        \
+    COLUMN(float, position, 3, INPUT, "positions")                             \
+    COLUMN(int32_t, volume_id, 1, INPUT, "volumes")                            \
+    COLUMN(int32_t, layer_id, 1, INPUT, "layers")                              \
+    COLUMN(int32_t, module_id, 1, INPUT, "modules")                            \
+    /* cell_count, cell_val, leta, lphi, lx, ly, lz (mm), geta, gphi */        \
+    COLUMN(float, cell_features, ETX_N_CELL_FEATURES, INPUT, "cell features")  \
+    /* [n_hits, 2, 3] x, y, z in mm */                                         \
+    COLUMN(float, cluster_position, 6, INPUT, "cluster positions")             \
+    /* the caller's own, scaled */                                             \
+    COLUMN(float, features, 0, INPUT, "features")                              \
+    /* 0 = noise */                                                            \
+    COLUMN(int64_t, particle_id, 1, TRUTH, "particle ids")                     \
+    /* row of particles, -1 = noise */                                         \
+    COLUMN(int32_t, particle_row, 1, TRUTH, "particles of hits")               \
+    /* TrackML hit weights */                                                  \
+    COLUMN(float, weight, 1, TRUTH, "hit weights")
+
 /* Arrays are NULL when unknown. Allocated by etx_alloc, owned by the event.
  * Invariants: hit ids unique and positive, positions and features finite,
  * particle_row[i] in -1 .. n_particles-1. */
 struct etx_event {
+#define ETX_COLUMN_FIELD(type, name, width, kind, what) type *name;
+    ETX_EVENT_COLUMNS(ETX_COLUMN_FIELD)
+#undef ETX_COLUMN_FIELD
     int64_t n_hits;
     int32_t n_joined;   /* events that are side by side here; 0: it is one */
     int64_t *first_hit; /* [n_joined + 1] of each, and n_hits */
-    int64_t *hit_id;    /* [n_hits] */
-    float *position;    /* [n_hits, 3] x, y, z in mm */
-    struct etx_lent_array lent_position; /* the same */
-    int32_t *volume_id;                  /* [n_hits] */
-    int32_t *layer_id;                   /* [n_hits] */
-    int32_t *module_id;                  /* [n_hits] */
-    float *cell_features; /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx,
-                           * ly, lz (mm), geta, gphi */
-    float *cluster_position; /* [n_hits, 2, 3] x, y, z in mm */
-    int64_t n_features;      /* columns of features, 0 without */
-    float *features;         /* [n_hits, n_features] the caller's own, scaled */
-    struct etx_lent_array lent_features; /* the same */
-    int64_t *particle_id;                /* [n_hits] 0 = noise */
-    int32_t *particle_row; /* [n_hits] row of particles, -1 = noise */
-    float *weight;         /* [n_hits] TrackML hit weights */
+    struct etx_lent_array lent_position; /* position on a device */
+    int64_t n_features;                  /* columns of features, 0 without */
+    struct etx_lent_array lent_features; /* features on a device */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] sorted by id */
     int64_t n_shared;        /* further particles of hits, by hit, then row */
@@ -43,6 +66,29 @@ struct etx_event {
     int64_t *shared_particle_id;  /* [n_shared] */
     int32_t *shared_particle_row; /* [n_shared] unlike the hit's others */
 };
+
+/* A column of ETX_EVENT_COLUMNS, as all columns are treated alike. */
+struct etx_event_column {
+    size_t offset; /* of the pointer to the array in the event */
+    size_t size;   /* bytes of an element */
+    int32_t width; /* elements of a row; 0: n_features */
+    int32_t kind;  /* enum etx_column_kind */
+    const char *what;
+};
+
+#define ETX_COLUMN_COUNT(type, name, width, kind, what) +1
+enum { ETX_N_EVENT_COLUMNS = 0 ETX_EVENT_COLUMNS(ETX_COLUMN_COUNT) };
+
+extern const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS];
+
+/* The array of a column, NULL when the event lacks it; another array in its
+ * place; bytes of a row. */
+void *etx_event_column_get(
+    const struct etx_event *event, const struct etx_event_column *column);
+void etx_event_column_set(struct etx_event *event,
+    const struct etx_event_column *column, void *values);
+size_t etx_event_row_bytes(
+    const struct etx_event *event, const struct etx_event_column *column);
 
 /* Row of particle k of a hit, 0 the one of particle_row; -1 behind the last. */
 int32_t etx_event_particle_of(

@@ -198,16 +198,16 @@ static etx_status pair_key(
 etx_status etx_event_replace_shared(struct etx_event *event, int64_t n_shared,
     const int32_t *hits, const int64_t *particle_ids)
 {
-    struct etx_event made = {.n_shared = n_shared};
+    struct etx_event shared = {.n_shared = n_shared};
     int64_t *key = NULL;
     int32_t *order = NULL;
     etx_status status = ETX_OK;
 
     ETX_NEW(key, n_shared, "shared hits");
     ETX_NEW(order, n_shared, "shared hits");
-    ETX_NEW(made.shared_hit, n_shared, "shared hits");
-    ETX_NEW(made.shared_particle_id, n_shared, "ids of shared hits");
-    ETX_NEW(made.shared_particle_row, n_shared, "particles of shared hits");
+    ETX_NEW(shared.shared_hit, n_shared, "shared hits");
+    ETX_NEW(shared.shared_particle_id, n_shared, "ids of shared hits");
+    ETX_NEW(shared.shared_particle_row, n_shared, "particles of shared hits");
     for (int64_t i = 0; i < n_shared; i++)
         ETX_CHECK(pair_key(&key[i], event, hits[i], particle_ids[i]));
     ETX_CHECK(etx_sort_order(order, key, n_shared));
@@ -219,19 +219,19 @@ etx_status etx_event_replace_shared(struct etx_event *event, int64_t n_shared,
             (k > 0 && key[order[k]] == key[order[k - 1]]))
             ETX_FAIL(ETX_ERR_ARGUMENT,
                 "shared hit %d: particle id %" PRId64 " occurs twice", hit, id);
-        made.shared_hit[k] = hit;
-        made.shared_particle_id[k] = id;
-        made.shared_particle_row[k] =
+        shared.shared_hit[k] = hit;
+        shared.shared_particle_id[k] = id;
+        shared.shared_particle_row[k] =
             (int32_t)(key[order[k]] % event->n_particles);
     }
     release_shared(event);
     event->n_shared = n_shared;
-    event->shared_hit = made.shared_hit;
-    event->shared_particle_id = made.shared_particle_id;
-    event->shared_particle_row = made.shared_particle_row;
-    made = (struct etx_event){.n_shared = 0};
+    event->shared_hit = shared.shared_hit;
+    event->shared_particle_id = shared.shared_particle_id;
+    event->shared_particle_row = shared.shared_particle_row;
+    shared = (struct etx_event){.n_shared = 0};
 done:
-    release_shared(&made);
+    release_shared(&shared);
     etx_free(order);
     etx_free(key);
     return status;

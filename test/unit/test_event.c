@@ -9,10 +9,12 @@
 #include "data/detector.h"
 #include "data/event.h"
 #include "data/id_index.h"
+#include "train/sampling/augment_event.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N 4
 
@@ -134,6 +136,123 @@ ETX_TEST(test_event_getters)
     ck_assert_mem_eq(etx_event_weights(event), weights, sizeof weights);
     ck_assert_int_eq(etx_event_n_features(event), 2);
     ck_assert_mem_eq(etx_event_features(event), features, sizeof features);
+}
+
+/* -------------------------------------------------------------- columns -- */
+
+#define N_FEATURES 3
+
+/* An event of n hits whose every column has random bytes. */
+static etx_event *make_full_event(int64_t n, uint64_t seed)
+{
+    struct etx_random random;
+    struct etx_event *event = NULL;
+
+    etx_random_init(&random, seed, 0, 0);
+    ck_assert_ok(etx_alloc(&event, 1, sizeof *event, "event"));
+    event->n_hits = n;
+    event->n_features = N_FEATURES;
+    for (int32_t c = 0; c < ETX_N_EVENT_COLUMNS; c++) {
+        const struct etx_event_column *column = &etx_event_columns[c];
+        const size_t width = etx_event_row_bytes(event, column);
+        unsigned char *values = NULL;
+
+        ck_assert_uint_gt(width, 0);
+        ck_assert_ok(etx_alloc(&values, n, width, column->what));
+        for (size_t i = 0; i < (size_t)n * width; i++)
+            values[i] = (unsigned char)etx_random_below(&random, 256);
+        etx_event_column_set(event, column, values);
+    }
+    return event;
+}
+
+/* Rows first .. first + n-1 of a column of kinds low .. high are those of
+ * expected; an event has no column of other kinds. */
+static void assert_columns(const etx_event *event, int64_t first,
+    const etx_event *expected, int32_t low, int32_t high)
+{
+    for (int32_t c = 0; c < ETX_N_EVENT_COLUMNS; c++) {
+        const struct etx_event_column *column = &etx_event_columns[c];
+        const size_t width = etx_event_row_bytes(expected, column);
+        const unsigned char *values = etx_event_column_get(event, column);
+
+        if (column->kind < low || column->kind > high) {
+            ck_assert_ptr_null(values);
+            continue;
+        }
+        ck_assert_msg(values != NULL, "no %s", column->what);
+        ck_assert_msg(memcmp(values + (size_t)first * width,
+                          etx_event_column_get(expected, column),
+                          (size_t)expected->n_hits * width) == 0,
+            "%s differ", column->what);
+    }
+}
+
+/* Hits selected in another order and back are those that were. */
+ETX_TEST(test_event_columns_selected)
+{
+    static const int32_t order[] = {3, 0, 4, 1, 2};
+    static const int32_t back[] = {1, 3, 4, 0, 2};
+    const int64_t before = etx_heap_in_use();
+    etx_event *event = make_full_event(5, 1);
+    etx_event *one = NULL;
+    etx_event *two = NULL;
+
+    ck_assert_ok(etx_event_select(&one, event, order, 5));
+    ck_assert_ok(etx_event_select(&two, one, back, 5));
+    assert_columns(two, 0, event, ETX_COLUMN_ID, ETX_COLUMN_INPUT);
+    etx_event_free(one);
+    etx_event_free(two);
+    ck_assert_ok(etx_event_select_with_truth(&one, event, order, 5));
+    ck_assert_ok(etx_event_select_with_truth(&two, one, back, 5));
+    assert_columns(two, 0, event, ETX_COLUMN_ID, ETX_COLUMN_TRUTH);
+    etx_event_free(one);
+    etx_event_free(two);
+    etx_event_free(event);
+    ck_assert_int_eq(etx_heap_in_use(), before);
+}
+
+/* Events side by side have what a model reads, each its own rows. */
+ETX_TEST(test_event_columns_joined)
+{
+    const int64_t before = etx_heap_in_use();
+    etx_event *event[] = {make_full_event(4, 2), make_full_event(3, 3)};
+    etx_event *joined = NULL;
+
+    ck_assert(etx_event_can_join(event[0], event[1]));
+    ck_assert_ok(etx_event_join(&joined, (const etx_event *const *)event, 2));
+    assert_columns(joined, 0, event[0], ETX_COLUMN_INPUT, ETX_COLUMN_INPUT);
+    assert_columns(joined, 4, event[1], ETX_COLUMN_INPUT, ETX_COLUMN_INPUT);
+    for (int32_t c = 0; c < ETX_N_EVENT_COLUMNS; c++) {
+        const struct etx_event_column *column = &etx_event_columns[c];
+        void *values = etx_event_column_get(event[1], column);
+
+        etx_event_column_set(event[1], column, NULL);
+        ck_assert_int_eq(etx_event_can_join(event[0], event[1]),
+            column->kind != ETX_COLUMN_INPUT);
+        etx_event_column_set(event[1], column, values);
+    }
+    etx_event_free(joined);
+    etx_event_free(event[0]);
+    etx_event_free(event[1]);
+    ck_assert_int_eq(etx_heap_in_use(), before);
+}
+
+/* An augmentation that changes nothing keeps all. */
+ETX_TEST(test_event_columns_augmented)
+{
+    const struct etx_train_augmentation options = {0};
+    const int64_t before = etx_heap_in_use();
+    etx_event *event = make_full_event(6, 4);
+    etx_event *copy = NULL;
+    struct etx_random random;
+
+    etx_random_init(&random, 5, 0, 0);
+    ck_assert_ok(etx_augment_event(&copy, event, &random, &options));
+    assert_columns(copy, 0, event, ETX_COLUMN_ID, ETX_COLUMN_TRUTH);
+    etx_event_free(copy);
+    etx_event_free(event);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 
 /* ------------------------------------------------------------- refused -- */

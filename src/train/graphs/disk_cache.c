@@ -38,24 +38,16 @@ struct etx_graph_disk_cache {
 static struct etx_graph_key key_of(
     const struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
-    const size_t n = (size_t)event->n_hits;
-    uint64_t hash = etx_hash_bytes(
-        cache->stages_hash, event->position, 3 * n * sizeof(float));
+    uint64_t hash = cache->stages_hash;
 
-    if (event->cell_features != NULL)
-        hash = etx_hash_bytes(hash, event->cell_features,
-            n * ETX_N_CELL_FEATURES * sizeof(float));
-    if (event->cluster_position != NULL)
-        hash = etx_hash_bytes(
-            hash, event->cluster_position, 6 * n * sizeof(float));
-    if (event->module_id != NULL) {
-        hash = etx_hash_bytes(hash, event->volume_id, n * sizeof(int32_t));
-        hash = etx_hash_bytes(hash, event->layer_id, n * sizeof(int32_t));
-        hash = etx_hash_bytes(hash, event->module_id, n * sizeof(int32_t));
+    for (int32_t k = 0; k < ETX_N_EVENT_COLUMNS; k++) {
+        const struct etx_event_column *column = &etx_event_columns[k];
+        const void *values = etx_event_column_get(event, column);
+
+        if (column->kind == ETX_COLUMN_INPUT && values != NULL)
+            hash = etx_hash_bytes(hash, values,
+                (size_t)event->n_hits * etx_event_row_bytes(event, column));
     }
-    if (event->features != NULL)
-        hash = etx_hash_bytes(hash, event->features,
-            n * (size_t)event->n_features * sizeof(float));
     return (struct etx_graph_key){.hash = hash, .n_nodes = event->n_hits};
 }
 

@@ -102,22 +102,22 @@ etx_status etx_augment_event(struct etx_event **out,
     const float share = options->drop_hits * etx_random_uniform(random);
     const bool drops_cells = etx_random_uniform(random) < options->drop_cells;
     const float sigma = options->jitter * etx_random_uniform(random);
-    struct etx_event *made = NULL;
+    struct etx_event *changed = NULL;
     int32_t *row = NULL;
     int64_t n = 0;
     etx_status status;
 
     ETX_CHECK(keep_hits(&row, &n, event, random, share));
-    ETX_CHECK(etx_event_select_with_truth(&made, event, row, n));
-    if (drops_cells && made->cell_features != NULL)
-        memset(made->cell_features, 0,
-            (size_t)n * ETX_N_CELL_FEATURES * sizeof *made->cell_features);
+    ETX_CHECK(etx_event_select_with_truth(&changed, event, row, n));
+    if (drops_cells && changed->cell_features != NULL)
+        memset(changed->cell_features, 0,
+            (size_t)n * ETX_N_CELL_FEATURES * sizeof *changed->cell_features);
     if (options->jitter > 0.0f)
-        ETX_CHECK(move_modules(made, random, sigma));
-    *out = made;
-    made = NULL;
+        ETX_CHECK(move_modules(changed, random, sigma));
+    *out = changed;
+    changed = NULL;
 done:
     etx_free(row);
-    etx_event_free(made);
+    etx_event_free(changed);
     return status;
 }

@@ -92,22 +92,29 @@ static void transform_hits(struct etx_sector *sector,
     }
 }
 
-/* Rows of an event's array of n_columns, in scratch; NULL stays NULL. */
-static etx_status gather_rows(float **out, struct etx_arena *arena,
-    const struct etx_sector *sector, const float *values, int64_t n_columns)
+/* The sector's rows of the columns that a feature may read, in scratch, but for
+ * those that `to` has. */
+static etx_status gather_columns(struct etx_event *to, struct etx_arena *arena,
+    const struct etx_sector *sector, const struct etx_event *from)
 {
-    float *gathered = NULL;
     etx_status status = ETX_OK;
 
-    if (values != NULL) {
-        ETX_SCRATCH(
-            gathered, arena, sector->n_hits * n_columns, "hits of a sector");
+    for (int32_t c = 0; c < ETX_N_EVENT_COLUMNS; c++) {
+        const struct etx_event_column *column = &etx_event_columns[c];
+        const unsigned char *values = etx_event_column_get(from, column);
+        const size_t width = etx_event_row_bytes(from, column);
+        unsigned char *gathered = NULL;
+
+        if (column->kind != ETX_COLUMN_INPUT || values == NULL ||
+            etx_event_column_get(to, column) != NULL)
+            continue;
+        ETX_CHECK(etx_arena_alloc(
+            &gathered, arena, sector->n_hits, width, "hits of a sector"));
         for (int64_t k = 0; k < sector->n_hits; k++)
-            memcpy(gathered + k * n_columns,
-                values + (int64_t)sector->row[k] * n_columns,
-                (size_t)n_columns * sizeof *gathered);
+            memcpy(gathered + (size_t)k * width,
+                values + (size_t)sector->row[k] * width, width);
+        etx_event_column_set(to, column, gathered);
     }
-    *out = gathered;
 done:
     return status;
 }
@@ -121,12 +128,7 @@ static etx_status make_features(struct etx_sector *sector,
         .n_features = event->n_features};
     etx_status status;
 
-    ETX_CHECK(gather_rows(&transformed.cell_features, arena, sector,
-        event->cell_features, ETX_N_CELL_FEATURES));
-    ETX_CHECK(gather_rows(&transformed.cluster_position, arena, sector,
-        event->cluster_position, 6));
-    ETX_CHECK(gather_rows(&transformed.features, arena, sector, event->features,
-        event->n_features));
+    ETX_CHECK(gather_columns(&transformed, arena, sector, event));
     ETX_SCRATCH(sector->features, arena, sector->n_hits * features->n_features,
         "node features");
     ETX_CHECK(etx_hit_features(sector->features, NULL, &transformed, features));
