@@ -24,7 +24,7 @@ const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS] = {
     ETX_EVENT_COLUMNS(COLUMN_ENTRY)};
 
 /* An array with a row per hit that stands in the struct alone would be lost by
- * selections and leaked: the fields beside the columns are these. */
+ * selections and leaked: the other fields are these. */
 struct other_fields {
     int64_t n_hits, n_joined, n_features, n_particles, n_shared;
     struct etx_lent_array lent[2];

@@ -81,8 +81,8 @@ enum { ETX_N_EVENT_COLUMNS = 0 ETX_EVENT_COLUMNS(ETX_COLUMN_COUNT) };
 
 extern const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS];
 
-/* The array of a column, NULL when the event lacks it; another array in its
- * place; bytes of a row. */
+/* The array of a column, NULL when the event lacks it; set it; the bytes of a
+ * row. */
 void *etx_event_column_get(
     const struct etx_event *event, const struct etx_event_column *column);
 void etx_event_column_set(struct etx_event *event,

@@ -166,8 +166,8 @@ static etx_event *make_full_event(int64_t n, uint64_t seed)
     return event;
 }
 
-/* Rows first .. first + n-1 of a column of kinds low .. high are those of
- * expected; an event has no column of other kinds. */
+/* From row first on, the columns of kinds low .. high are equal to expected;
+ * an event has no column of other kinds. */
 static void assert_columns(const etx_event *event, int64_t first,
     const etx_event *expected, int32_t low, int32_t high)
 {
