@@ -419,9 +419,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build(etx_graph **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 
-/* A new graph of the edges whose cascade and filter scores are above the
- * model's cuts, at most filter.max_edges_per_hit edges per hit, highest scores
- * first. Its scores are the filter's; graph is unchanged. */
+/* A new graph of the edges whose filter scores are above the model's cut, at
+ * most filter.max_edges_per_hit edges per hit, highest scores first. Its scores
+ * are the filter's; graph is unchanged. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
     const etx_graph *graph, etx_context *context, const etx_model *model,
     const etx_event *event);

@@ -185,8 +185,6 @@ static const struct stage_names embedding_names = {"embedding",
     "embedding.node_features", "embedding.edge_features", ETX_NETWORK_POINT};
 static const struct stage_names filter_names = {
     "filter", "filter.node_features", "filter.edge_features", ETX_NETWORK_EDGE};
-static const struct stage_names cascade_names = {"cascade",
-    "cascade.node_features", "cascade.edge_features", ETX_NETWORK_EDGE};
 static const struct stage_names gnn_names = {
     "gnn", "gnn.node_features", "gnn.edge_features", ETX_NETWORK_EDGE};
 
@@ -313,28 +311,6 @@ done:
     return status;
 }
 
-static etx_status read_cascade(
-    struct etx_model *model, const struct etx_json *object)
-{
-    static const char *const keys[] = {"arch", "options", "node_features",
-        "cells", "edge_features", "cut", "kept", NULL};
-    const struct etx_json *kept = etx_json_get(object, "kept");
-    etx_status status = ETX_OK;
-
-    ETX_CHECK(check_keys("cascade", object, keys));
-    if (model->filter.network == NULL)
-        return etx_fail(ETX_ERR_FORMAT,
-            "cascade: there is no 'filter', which it runs before");
-    ETX_CHECK(read_number(&model->cascade_cut, "cascade", "cut",
-        etx_json_get(object, "cut"), 0.0, 1.0));
-    if (kept != NULL)
-        ETX_CHECK(read_number(
-            &model->cascade_kept, "cascade", "kept", kept, 0.0, 1.0));
-    ETX_CHECK(read_network(&model->cascade, &cascade_names, object));
-done:
-    return status;
-}
-
 static etx_status read_gnn(
     struct etx_model *model, const struct etx_json *object)
 {
@@ -441,11 +417,10 @@ etx_status etx_config_read(
     struct etx_model *model, const struct etx_json *config)
 {
     static const char *const keys[] = {"schema", "embedding", "module_map",
-        "filter", "cascade", "gnn", "label", "completion", "first_pass",
-        "training", NULL};
+        "filter", "gnn", "label", "completion", "first_pass", "training",
+        NULL};
     const struct etx_json *embedding = etx_json_get(config, "embedding");
     const struct etx_json *filter = etx_json_get(config, "filter");
-    const struct etx_json *cascade = etx_json_get(config, "cascade");
     const struct etx_json *gnn = etx_json_get(config, "gnn");
     etx_status status = ETX_OK;
 
@@ -464,8 +439,6 @@ etx_status etx_config_read(
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)
         ETX_CHECK(read_filter(model, filter));
-    if (cascade != NULL)
-        ETX_CHECK(read_cascade(model, cascade));
     if (gnn != NULL)
         ETX_CHECK(read_gnn(model, gnn));
 done:

@@ -20,7 +20,7 @@
 #define CONFIG_KEY "etx.config"
 /* Enough digits for what is read back as float, and 0.48 stays 0.48. */
 #define REAL_DIGITS 15
-#define N_NETWORKS  4
+#define N_NETWORKS  3
 
 /* The networks of a model by the name of their stage. */
 struct named_network {
@@ -34,7 +34,6 @@ static void list_networks(
     out[0] = (struct named_network){"embedding", model->embedding.network};
     out[1] = (struct named_network){"filter", model->filter.network};
     out[2] = (struct named_network){"gnn", model->gnn.network};
-    out[3] = (struct named_network){"cascade", model->cascade.network};
 }
 
 static const struct etx_table_kind *const table_kinds[] = {
@@ -240,7 +239,6 @@ done:
 void etx_model_freeze(struct etx_model *model)
 {
     etx_network_freeze(model->embedding.network);
-    etx_network_freeze(model->cascade.network);
     etx_network_freeze(model->filter.network);
     etx_network_freeze(model->gnn.network);
     if (model->module_map != NULL && model->module_map->frozen_id == 0)
@@ -316,7 +314,6 @@ void etx_model_free(etx_model *model)
     etx_network_free(model->embedding.network);
     etx_network_free(model->filter.network);
     etx_network_free(model->gnn.network);
-    etx_network_free(model->cascade.network);
     etx_table_free(model->completion);
     etx_table_free(model->first_pass);
     etx_table_free(model->module_map);

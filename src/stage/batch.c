@@ -99,9 +99,9 @@ done:
 static int32_t can_join(const struct etx_model *model)
 {
     const struct etx_network *const networks[] = {model->embedding.network,
-        model->cascade.network, model->filter.network, model->gnn.network};
+        model->filter.network, model->gnn.network};
 
-    for (int32_t k = 0; k < 4; k++)
+    for (int32_t k = 0; k < 3; k++)
         if (networks[k] != NULL && networks[k]->needs_whole != NULL)
             return 0;
     return model->module_map == NULL && model->max_neighbours == 0;

@@ -26,11 +26,8 @@ struct etx_model {
     int32_t has_module_map; /* edges come from it, not a radius */
     struct etx_module_map *module_map; /* NULL until loaded or learned */
     struct etx_model_stage filter;
-    float filter_cut;               /* an edge passes when its score is above */
-    float filter_max_edges;         /* per hit, by highest score; 0: no bound */
-    struct etx_model_stage cascade; /* a cheap network before the filter */
-    float cascade_cut;              /* edges above it reach the filter */
-    float cascade_kept;             /* fraction of the true edges that pass */
+    float filter_cut;       /* an edge passes when its score is above */
+    float filter_max_edges; /* per hit, by highest score; 0: no bound */
     struct etx_model_stage gnn;
     etx_label_options label;
     int32_t has_completion; /* tracks are completed behind their labels */

@@ -130,7 +130,7 @@ static etx_status cache_cells(struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
 {
     const struct etx_model_stage *const stages[] = {
-        &model->embedding, &model->cascade, &model->filter, &model->gnn};
+        &model->embedding, &model->filter, &model->gnn};
     struct etx_hit_column column[ETX_MAX_FEATURES];
     struct etx_hit_features_args all = {
         .n_hits = event->n_hits, .cell_stride = ETX_N_CELL_FEATURES};

@@ -161,8 +161,8 @@ etx_status etx_stage_build_map(struct etx_graph **out,
     const struct etx_event *event, int64_t max_edges);
 
 /* build.c: by the module map of the model, or embedding and radius graph.
- * for_filter 1: only the filter of the model reads it, with its cascade, so it
- * may be a graph of ends only. */
+ * for_filter 1: only the filter of the model reads it, so it may be a graph of
+ * ends only. */
 etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, int32_t for_filter);
@@ -206,8 +206,7 @@ etx_status etx_stage_score_part(float *score, const struct etx_graph_part *part,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, const struct etx_part_exchange *exchange);
 
-/* filter.c: the edges with a score above the cut, with their scores. Edges that
- * the model's cascade rejects are not scored. */
+/* filter.c: the edges with a score above the cut, with their scores. */
 etx_status etx_stage_filter(struct etx_graph **out,
     const struct etx_graph *graph, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);

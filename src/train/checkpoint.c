@@ -143,17 +143,14 @@ static void add_array(struct entry *entry, int64_t *count, const char *name,
         entry[(*count)++] = (struct entry){name, ETX_TENSOR_F32, n, array, 1};
 }
 
-/* The tensors of a checkpoint, sorted by name; thresholds of a cascade come
- * last, and only its own training changes them. */
+/* The tensors of a checkpoint, sorted by name. */
 static int64_t list_entries(struct entry *entry,
     const struct etx_trainer *trainer, struct numbers *numbers, int schema)
 {
     const struct etx_train_snapshot *snapshot = &trainer->snapshot;
     const struct etx_moments *moments = &trainer->state.moments;
     const int64_t n = trainer->stage->network->n_values;
-    const int64_t n_thresholds =
-        COUNT(struct etx_train_thresholds, float) -
-        (trainer->config.stage == ETX_TRAIN_CASCADE ? 0 : 2);
+    const int64_t n_thresholds = COUNT(struct etx_train_thresholds, float);
     int64_t count = 0;
 
     add_array(entry, &count, "best", trainer->best.parameter, n);
@@ -361,8 +358,6 @@ static etx_status check_thresholds(
     ETX_CHECK(check_threshold(read->radius, 1e30f, 0, path));
     ETX_CHECK(check_threshold(read->filter_cut, 1.0f, 1, path));
     ETX_CHECK(check_threshold(read->label_cut, 1.0f, 2, path));
-    ETX_CHECK(check_threshold(read->cascade_cut, 1.0f, 3, path));
-    ETX_CHECK(check_threshold(read->cascade_kept, 1.0f, 4, path));
 done:
     return status;
 }

@@ -12,8 +12,7 @@
 
 #define COUNT(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
 
-static const char *const stage_names[] = {
-    "embedding", "filter", "gnn", "cascade", NULL};
+static const char *const stage_names[] = {"embedding", "filter", "gnn", NULL};
 
 static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
@@ -50,8 +49,7 @@ static etx_status read_top(
         s++;
     if (stage_names[s] == NULL)
         return etx_fail(ETX_ERR_FORMAT,
-            "training config: stage \"%s\" is not embedding, filter, gnn or "
-            "cascade",
+            "training config: stage \"%s\" is not embedding, filter or gnn",
             name);
     config->stage = s;
     if (seed == NULL)

@@ -15,7 +15,6 @@ enum etx_train_stage {
     ETX_TRAIN_EMBEDDING,
     ETX_TRAIN_FILTER,
     ETX_TRAIN_GNN,
-    ETX_TRAIN_CASCADE, /* learns from the filter, before which it runs */
     ETX_N_TRAIN_STAGES
 };
 
@@ -143,9 +142,6 @@ struct etx_train_sampling {
 /* The target of the momentum head: ln(pT / GeV) or GeV / pT. */
 enum etx_pt_target { ETX_PT_LOG, ETX_PT_INVERSE };
 
-/* The target of a cascade: its filter's score or decision. */
-enum etx_teacher { ETX_TEACHER_SCORE, ETX_TEACHER_DECISION };
-
 struct etx_train_loss {
     float positive_weight;
     int32_t hinge; /* enum etx_hinge */
@@ -157,7 +153,6 @@ struct etx_train_loss {
                         * 0 = not */
     float pt_weight;   /* gnn: of the loss of the momentum head, 0 = none */
     int32_t pt_target; /* gnn: enum etx_pt_target */
-    int32_t teacher;   /* cascade: enum etx_teacher */
 };
 
 struct etx_train_augmentation {
@@ -213,7 +208,7 @@ struct etx_train_config {
     struct etx_json *json; /* the whole; released by _clear */
 };
 
-/* "embedding", "filter", "gnn", "cascade": the keys of etx.config. */
+/* "embedding", "filter", "gnn": the keys of etx.config. */
 const char *etx_train_stage_name(int32_t stage);
 
 /* Read text into config; on error config is untouched. */

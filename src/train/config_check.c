@@ -79,7 +79,7 @@ static etx_status check_chunks(
     return ETX_OK;
 }
 
-/* A filter and its cascade are trained on a subset of the edges, for which the
+/* A filter is trained on a subset of the edges, for which the
  * votes in the Hough space would be lower than for the whole graph. */
 static etx_status check_votes(
     const struct etx_train_config *config, const struct etx_model_stage *stage)

@@ -31,7 +31,6 @@ static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
 static const char *const criterion_names[] = {
     "loss", "auc", "efficiency", "purity", NULL};
 
-static const char *const teacher_names[] = {"score", "decision", NULL};
 static const char *const pt_target_names[] = {"log", "inverse", NULL};
 static const char *const precision_names[] = {"float32", "bf16", "fp16", NULL};
 static const char *const product_names[] = {"float32", "fp16", NULL};
@@ -41,8 +40,7 @@ enum {
     EMBEDDING = 1 << ETX_TRAIN_EMBEDDING,
     FILTER = 1 << ETX_TRAIN_FILTER,
     GNN = 1 << ETX_TRAIN_GNN,
-    CASCADE = 1 << ETX_TRAIN_CASCADE,
-    ALL = EMBEDDING | FILTER | GNN | CASCADE
+    ALL = EMBEDDING | FILTER | GNN
 };
 
 /* A key, whose option has no value: it is at offset of the config. */
@@ -92,21 +90,17 @@ static const struct key keys[] = {
     FLOAT(optimiser, "gradient_clip", gradient_clip, 0.0, 1e30, ALL),
     BOOL(optimiser, "amsgrad", amsgrad, ALL),
 
-    /* A cascade learns from scores and ignores the weights of true pairs. */
     FLOAT(truth, "min_pt", min_pt, 0.0, 1e6, ALL),
     CHOICE(truth, "pairs", pairs, pair_names, ALL),
     FLOAT(truth, "max_eta", max_eta, 0.0, 1e3, ALL),
     INT(truth, "min_hits", min_hits, 0.0, MAX_INT, ALL),
     BOOL(truth, "drop_noise", drop_noise, ALL),
     FLOAT(truth, "background_min_pt", background_min_pt, 0.0, 1e6, ALL),
-    FLOAT(truth, "low_pt_weight", low_pt_weight, 0.0, 1e3, ALL & ~CASCADE),
-    CHOICE(truth, "same_particle", same_particle, same_particle_names,
-        ALL & ~CASCADE),
-    FLOAT(
-        truth, "displaced_radius", displaced_radius, 0.0, 1e6, ALL & ~CASCADE),
-    FLOAT(
-        truth, "displaced_weight", displaced_weight, 0.0, 1e3, ALL & ~CASCADE),
-    FLOAT(truth, "first_weight", first_weight, 0.0, 1e3, ALL & ~CASCADE),
+    FLOAT(truth, "low_pt_weight", low_pt_weight, 0.0, 1e3, ALL),
+    CHOICE(truth, "same_particle", same_particle, same_particle_names, ALL),
+    FLOAT(truth, "displaced_radius", displaced_radius, 0.0, 1e6, ALL),
+    FLOAT(truth, "displaced_weight", displaced_weight, 0.0, 1e3, ALL),
+    FLOAT(truth, "first_weight", first_weight, 0.0, 1e3, ALL),
 
     INT(sampling, "hits", n_hits, 0.0, MAX_INT, ALL),
     FLOAT(sampling, "eta_window", eta_window, 0.001, 1.0, ALL),
@@ -123,10 +117,9 @@ static const struct key keys[] = {
     INT(sampling, "random_pairs", n_random, 0.0, MAX_INT, EMBEDDING),
     BOOL(sampling, "random_from_queries", random_from_queries, EMBEDDING),
     BOOL(sampling, "count_true_twice", count_true_twice, EMBEDDING),
-    FLOAT(
-        sampling, "false_per_true", false_per_true, 0.0, 1e6, FILTER | CASCADE),
-    FLOAT(sampling, "hard_share", hard_share, 0.0, 1.0, FILTER | CASCADE),
-    FLOAT(sampling, "hard_cut", hard_cut, 0.0, 1.0, FILTER | CASCADE),
+    FLOAT(sampling, "false_per_true", false_per_true, 0.0, 1e6, FILTER),
+    FLOAT(sampling, "hard_share", hard_share, 0.0, 1.0, FILTER),
+    FLOAT(sampling, "hard_cut", hard_cut, 0.0, 1.0, FILTER),
     INT(sampling, "chunk_edges", chunk_edges, 0.0, MAX_INT, FILTER),
 
     FLOAT(loss, "positive_weight", positive_weight, 0.0, 1e6, ALL),
@@ -138,7 +131,6 @@ static const struct key keys[] = {
     FLOAT(loss, "hit_weight", hit_weight, 0.0, 1e9, FILTER | GNN),
     FLOAT(loss, "pt_weight", pt_weight, 0.0, 1e6, GNN),
     CHOICE(loss, "pt_target", pt_target, pt_target_names, GNN),
-    CHOICE(loss, "teacher", teacher, teacher_names, CASCADE),
 
     BOOL(augmentation, "rotate_phi", rotate_phi, ALL),
     BOOL(augmentation, "reflect_z", reflect_z, ALL),
@@ -214,8 +206,6 @@ static void set_defaults(struct etx_train_config *config)
     config->validation.criterion = config->stage == ETX_TRAIN_EMBEDDING
                                        ? ETX_CRITERION_PURITY
                                        : ETX_CRITERION_LOSS;
-    if (config->stage == ETX_TRAIN_CASCADE)
-        config->validation.target_efficiency = 0.999f;
     config->stability = (struct etx_train_stability){
         .spike_window = 50, .snapshot_every = 200, .max_rollbacks = 10};
     config->loss_scaling.double_every = 2000;

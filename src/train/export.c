@@ -76,8 +76,6 @@ static etx_status set_thresholds(
         ETX_CHECK(etx_json_set_object(&made, embedding, "graph"));
     ETX_CHECK(set_number(embedding, "graph", "radius", thresholds->radius));
     ETX_CHECK(set_number(config, "filter", "cut", thresholds->filter_cut));
-    ETX_CHECK(set_number(config, "cascade", "cut", thresholds->cascade_cut));
-    ETX_CHECK(set_number(config, "cascade", "kept", thresholds->cascade_kept));
     if (etx_json_get(config, "label") == NULL &&
         thresholds->label_cut != 0.5f) {
         ETX_CHECK(etx_json_set_object(&made, config, "label"));

@@ -230,14 +230,6 @@ done:
     return status;
 }
 
-/* Whether stage s of the model is one that makes the graphs of a stage. */
-static int makes_graphs(const struct etx_model *model, int32_t s, int32_t stage)
-{
-    if (s == ETX_TRAIN_CASCADE)
-        return stage == ETX_TRAIN_GNN && model->cascade.network != NULL;
-    return stage == ETX_TRAIN_CASCADE ? s < ETX_TRAIN_GNN : s < stage;
-}
-
 /* Of the stages that make the graphs of the one in training, and how they
  * compute. */
 static etx_status hash_stages_before(
@@ -247,9 +239,7 @@ static etx_status hash_stages_before(
     uint64_t hash = ETX_HASH_START;
     etx_status status = ETX_OK;
 
-    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++) {
-        if (!makes_graphs(trainer->model, s, trainer->config.stage))
-            continue;
+    for (int32_t s = 0; s < trainer->config.stage; s++) {
         ETX_CHECK(etx_hash_json(&hash,
             etx_json_get(trainer->model_config, etx_train_stage_name(s))));
         hash = etx_train_hash_network(

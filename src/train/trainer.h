@@ -64,8 +64,7 @@ static inline struct etx_edge_sampler etx_trainer_edge_sampler(
 {
     return (struct etx_edge_sampler){.context = trainer->context,
         .config = &trainer->config,
-        .network = &trainer->state.device_network,
-        .filter_cut = trainer->model->filter_cut};
+        .network = &trainer->state.device_network};
 }
 
 /* Whether the schedule is over, or validations got no better. */

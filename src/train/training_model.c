@@ -16,8 +16,7 @@ const struct etx_network *etx_train_find_network(
     const struct etx_network *const networks[ETX_N_TRAIN_STAGES] = {
         [ETX_TRAIN_EMBEDDING] = model->embedding.network,
         [ETX_TRAIN_FILTER] = model->filter.network,
-        [ETX_TRAIN_GNN] = model->gnn.network,
-        [ETX_TRAIN_CASCADE] = model->cascade.network};
+        [ETX_TRAIN_GNN] = model->gnn.network};
 
     return networks[stage];
 }
@@ -28,8 +27,7 @@ struct etx_model_stage *etx_train_find_stage(
     struct etx_model_stage *const stages[ETX_N_TRAIN_STAGES] = {
         [ETX_TRAIN_EMBEDDING] = &model->embedding,
         [ETX_TRAIN_FILTER] = &model->filter,
-        [ETX_TRAIN_GNN] = &model->gnn,
-        [ETX_TRAIN_CASCADE] = &model->cascade};
+        [ETX_TRAIN_GNN] = &model->gnn};
 
     return stages[stage];
 }
@@ -85,8 +83,7 @@ uint64_t etx_train_hash_table(uint64_t hash, const void *table)
 }
 
 /* etx.config of the model to train: the start's, its stage (and label) replaced
- * by the training config's. A cascade was trained on its filter and is
- * dropped with it. */
+ * by the training config's. */
 static etx_status make_model_config(struct etx_json **out,
     const struct etx_train_config *config, const struct etx_model *start)
 {
@@ -108,8 +105,6 @@ static etx_status make_model_config(struct etx_json **out,
             "training config: no \"model\", and no start model with a stage "
             "\"%s\"",
             stage);
-    if (config->stage < ETX_TRAIN_GNN)
-        etx_json_remove(made, "cascade");
     if (described != NULL)
         ETX_CHECK(etx_json_set_copy(made, stage, described));
     if (config->augmentation.drop_cells > 0.0f)

@@ -308,10 +308,6 @@ TABLES: dict[str, Table] = {
         (),
     ),
     "filters": training("filters"),
-    "cascade": training("cascade"),
-    "cascade-full": training(
-        "cascade", "--train-events 2 --validation-events 1 --steps 500", "full"
-    ),
     "families": training("families"),
     "momentum": training("momentum"),
     "triplets": training("triplets"),

@@ -64,17 +64,15 @@ static const struct {
     {ETX_TRAIN_GNN, CONVOLUTION},
     {ETX_TRAIN_GNN, LORENTZ},
     {ETX_TRAIN_GNN, TRIPLETS},
-    {ETX_TRAIN_CASCADE, NULL},
     {ETX_TRAIN_GNN, VOTES},
     {ETX_TRAIN_GNN, HEAD("", "")},
     {ETX_TRAIN_GNN,
         HEAD(", 'decoder_input': 'edge'", ", 'pt_target': 'inverse'")},
     {ETX_TRAIN_GNN, HEAD(", 'direction': 'doubled_first_half'", "")},
-    {ETX_TRAIN_CASCADE, "{'loss': {'teacher': 'decision'}}"},
 };
 
 #define BF16       6 /* the case with latents and moments of every kind */
-#define N_VARIANTS 4 /* the last cases: of the gradient alone */
+#define N_VARIANTS 3 /* the last cases: of the gradient alone */
 
 #define N_CASES (sizeof cases / sizeof cases[0])
 

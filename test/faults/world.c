@@ -32,16 +32,13 @@
 #define FILTER                                                                 \
     ",\"filter\":{\"arch\":\"edge_filter\",\"options\":{\"hidden\":[4]}"       \
     "," NODES "," EDGES ",\"cut\":0.01}"
-#define CASCADE                                                                \
-    ",\"cascade\":{\"arch\":\"edge_filter\",\"options\":{\"hidden\":[2]}"      \
-    "," NODES "," EDGES ",\"cut\":0.01}"
 #define GNN(arch, options)                                                     \
     ",\"gnn\":{\"arch\":\"" arch "\",\"options\":{" options "}," NODES
 #define LABEL ",\"label\":{\"method\":\"best_first\",\"cut\":0.2}}"
 
 /* Models by the option of a scenario. */
 static const char *const model_text[FAULTS_N_MODELS] = {
-    START FILTER CASCADE GNN("interaction_network",
+    START FILTER GNN("interaction_network",
         "\"hidden\":4,\"n_iterations\":2") "," EDGES "}" LABEL,
     START FILTER GNN(
         "attention_gnn", "\"hidden\":4,\"n_iterations\":2") "}" LABEL,

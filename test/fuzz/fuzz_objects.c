@@ -36,8 +36,8 @@ etx_model *fuzz_model(const char *config)
         "no model");
     etx_json_free(json);
     struct etx_network *const network[] = {model->embedding.network,
-        model->filter.network, model->cascade.network, model->gnn.network};
-    for (uint64_t n = 0; n < 4; n++)
+        model->filter.network, model->gnn.network};
+    for (uint64_t n = 0; n < 3; n++)
         if (network[n] != NULL)
             etx_network_init(network[n], n);
     etx_model_freeze(model);

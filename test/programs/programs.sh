@@ -342,7 +342,7 @@ fi
 
 # Training: three stages in a row, and a run that was stopped and went on is
 # the run that was not.
-for stage in embedding filter gnn cascade; do
+for stage in embedding filter gnn; do
     sed 's/"steps": [0-9]*/"steps": 4/; s/"warmup_steps": [0-9]*/"warmup_steps": 1/' \
         examples/configs/$stage.json >"$out/$stage.json"
 done
@@ -410,9 +410,6 @@ for program in etx-train 'etx-train-distributed --ranks 1'; do
 done
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
-train cascade --start "$out/h.safetensors" --out "$out/c.safetensors"
-exits 0 "$programs/etx-find-tracks" --model "$out/c.safetensors" \
-    --event $event --out "$out/cascaded.csv"
 # Any family can be the graph network.
 features='[{"name": "R", "scale": 1000}, {"name": "x", "scale": 1000},
     {"name": "y", "scale": 1000}, {"name": "z", "scale": 1000}]'

@@ -18,7 +18,6 @@ from support import BUILD, ROOT, LibraryCase, has
 
 from tables import (
     batch,
-    cascade,
     chain,
     construction,
     embedded,
@@ -281,17 +280,6 @@ class Trainings(LibraryCase):
         efficiency, radius, edges = map(float, rows[2][1:4])
         self.assertGreaterEqual(efficiency, 0.99)
         self.assertGreater(min(radius, edges), 0.1)
-
-    def test_cascade(self) -> None:
-        """It keeps what its validation requests, and does not pass all."""
-        few = ["--steps", "100", "--edges", "2000", "--seeds", "1"]
-        few += ["--train-events", "1", "--validation-events", "1"]
-        few += ["--data", str(DATA), "--validation", str(DATA)]
-        rows = printed(cascade.main, *few)
-        reach, signal, alone, cascaded = map(float, rows[2][1:])
-        self.assertLess(reach, 1.0)
-        self.assertGreaterEqual(signal, 0.998)
-        self.assertGreater(min(alone, cascaded), 0.0)
 
     def test_retrained(self) -> None:
         """Half the units find nearly nothing until they are trained on."""

@@ -180,10 +180,9 @@ ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
     ck_assert_int_eq(report.is_best, 0);
     ck_assert_ok(etx_trainer_model(&model, bench.trainer));
     const struct etx_network *const made[ETX_N_TRAIN_STAGES] = {
-        model->embedding.network, model->filter.network, model->gnn.network,
-        model->cascade.network};
+        model->embedding.network, model->filter.network, model->gnn.network};
     const float cut[ETX_N_TRAIN_STAGES] = {
-        model->radius, model->filter_cut, model->label.cut, model->cascade_cut};
+        model->radius, model->filter_cut, model->label.cut};
     ck_assert_mem_eq(made[_i]->value, best, bytes);
     ck_assert_float_eq(cut[_i], (float)threshold);
 }
@@ -209,12 +208,7 @@ static const char *const everything[ETX_N_TRAIN_STAGES] = {
     "50, 'criterion': 'auc'}, 'stability': {'spike_factor': 1.0001, "
     "'spike_window': 3, 'snapshot_every': 3, 'most_rollbacks': 100}, 'memory': "
     "{'checkpointing': true, 'precision': 'bf16'}, 'loss_scaling': {'initial': "
-    "256, 'double_every': 2}}",
-    "{'sampling': {'graphs': 2, 'order': 'epochs', 'hard_share': 0.5}, 'loss': "
-    "{'average': 'graphs', 'positive_weight': 2.0, 'teacher': 'decision'}, "
-    "'validation': {'keep_best': true, 'target_efficiency': 0.9}, 'stability': "
-    "{'spike_factor': 1.0001, 'spike_window': 1, 'snapshot_every': 3, "
-    "'most_rollbacks': 100}}"};
+    "256, 'double_every': 2}}"};
 
 /* n steps, a validation after every fourth; counts rollbacks. */
 static int run_some(etx_trainer *trainer, int first, int n)

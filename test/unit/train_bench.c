@@ -38,13 +38,7 @@ static const char *const configs[ETX_N_TRAIN_STAGES] = {
     "{'name': 'deta', 'scale': 1.0}, {'name': 'score_logit', 'scale': 4.0}]}, "
     "'schedule': {'steps': 20, 'learning_rate': 0.01, 'warmup_steps': 2}, "
     "'sampling': {'hits': 0, 'edges': 500}, 'validation': "
-    "{'target_efficiency': 0.9}}",
-    "{'stage': 'cascade', 'seed': 3, 'model': {'arch': 'edge_filter', "
-    "'options': {'hidden': [8]}, 'node_features': [{'name': 'r', 'scale': "
-    "1000.0}], 'edge_features': [{'name': 'dphi', 'scale': 0.3}, {'name': "
-    "'deta', 'scale': 1.0}, {'name': 'dr', 'scale': 100.0}], 'cut': 0.0}, "
-    "'schedule': {'steps': 20, 'learning_rate': 0.01, 'warmup_steps': 2}, "
-    "'sampling': {'hits': 300, 'edges': 400}}"};
+    "{'target_efficiency': 0.9}}"};
 
 etx_context *train_bench_context(int32_t n_threads)
 {

@@ -23,7 +23,6 @@ STAGES = (
     "embedding",
     "module_map",
     "filter",
-    "cascade",
     "gnn",
     "completion",
     "first_pass",

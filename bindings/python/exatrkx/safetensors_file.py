@@ -27,7 +27,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 METADATA = "__metadata__"
 CONFIG = "etx.config"  # of a model file, in its metadata
-NETWORKS = ("embedding", "cascade", "filter", "gnn")
+NETWORKS = ("embedding", "filter", "gnn")
 MAX_HEADER = 16 << 20
 
 Tensors = dict[str, np.ndarray]

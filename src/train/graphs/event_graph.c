@@ -53,9 +53,6 @@ static etx_status build_graph(struct etx_graph **out,
     etx_status status;
 
     ETX_CHECK(etx_stage_build_graph(&graph, context, model, event, 0));
-    if (graphs->stage == ETX_TRAIN_CASCADE)
-        ETX_CHECK(etx_stage_score(
-            graph, NULL, context, &model->filter, ETX_STAGE_FILTER, event));
     if (graphs->stage == ETX_TRAIN_GNN && model->filter.network != NULL) {
         ETX_CHECK(etx_stage_filter(out, graph, context, model, event));
     } else {

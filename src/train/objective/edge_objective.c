@@ -1,5 +1,5 @@
-/* train/objective/edge_objective.c -- classification of edges: the filter, its
- * cascade and graph networks.
+/* train/objective/edge_objective.c -- classification of edges: the filter and
+ * graph networks.
  *
  * The filter sees true edges of a sector and some false ones. A graph network
  * sees all edges of a sector that holds about sampling.edges of them.

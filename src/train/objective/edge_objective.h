@@ -1,5 +1,5 @@
-/* train/objective/edge_objective.h -- classification of edges: the filter, its
- * cascade and graph networks.
+/* train/objective/edge_objective.h -- classification of edges: the filter and
+ * graph networks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_OBJECTIVE_EDGE_OBJECTIVE_H

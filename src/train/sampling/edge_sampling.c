@@ -4,7 +4,7 @@
  * trained on: every edge of a group is kept with the same probability, and most
  * false edges of a dense event are left out. Groups:
  *
- *     true     target > 0 (cascade: kept by the filter)
+ *     true     target > 0
  *     hard     false, scored at hard_cut or above (none without hard_share)
  *     easy     the other false ones
  *     masked   weight 0 in the loss: never kept
@@ -22,23 +22,6 @@
 
 enum group { GROUP_TRUE, GROUP_EASY, GROUP_HARD, GROUP_MASKED, N_GROUPS };
 
-static void label_edge(float *target, float *weight,
-    const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
-    const struct etx_graph *graph, int64_t edge)
-{
-    const struct etx_train_config *config = sampler->config;
-
-    if (config->stage != ETX_TRAIN_CASCADE) {
-        etx_truth_label(
-            target, weight, truth, graph->src[edge], graph->dst[edge], config);
-        return;
-    }
-    *target = graph->score[edge];
-    if (config->loss.teacher == ETX_TEACHER_DECISION)
-        *target = *target > sampler->filter_cut ? 1.0f : 0.0f;
-    *weight = 1.0f;
-}
-
 etx_status etx_step_edges_label(struct etx_step_edges *edges,
     const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
     const struct etx_graph *graph)
@@ -48,20 +31,14 @@ etx_status etx_step_edges_label(struct etx_step_edges *edges,
 
     ETX_SCRATCH(edges->target, arena, edges->n, "edge targets");
     ETX_SCRATCH(edges->weight, arena, edges->n, "edge weights");
-    for (int64_t e = 0; e < edges->n; e++)
-        label_edge(edges->target + e, edges->weight + e, sampler, truth, graph,
-            edges->id != NULL ? edges->id[e] : e);
+    for (int64_t e = 0; e < edges->n; e++) {
+        const int64_t edge = edges->id != NULL ? edges->id[e] : e;
+
+        etx_truth_label(edges->target + e, edges->weight + e, truth,
+            graph->src[edge], graph->dst[edge], sampler->config);
+    }
 done:
     return status;
-}
-
-/* To a cascade, edges that the filter keeps are the true ones. */
-static int is_true(const struct etx_edge_sampler *sampler, float target)
-{
-    return sampler->config->stage == ETX_TRAIN_CASCADE &&
-                   sampler->config->loss.teacher == ETX_TEACHER_SCORE
-               ? target > sampler->filter_cut
-               : target > 0.0f;
 }
 
 /* logit [edges->n], on the host, of the network in its current state. */
@@ -115,7 +92,7 @@ static etx_status group_edges(uint8_t **out,
         const int is_hard = logit != NULL && (double)logit[e] >= hard_logit;
 
         group[e] = is_hard ? GROUP_HARD : GROUP_EASY;
-        if (is_true(sampler, edges->target[e]))
+        if (edges->target[e] > 0.0f)
             group[e] = GROUP_TRUE;
         if (!(edges->weight[e] > 0.0f))
             group[e] = GROUP_MASKED;

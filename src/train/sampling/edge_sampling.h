@@ -20,12 +20,10 @@ struct etx_edge_sampler {
     struct etx_context *context;
     const struct etx_train_config *config;
     const struct etx_network *network; /* where the context computes */
-    float filter_cut;                  /* of the model; read by a cascade */
 };
 
 /* Allocate and fill target and weight of the edges id of graph, or, where id is
- * NULL, of all n: from the truth; for a cascade the filter's score or
- * decision, from graph->score, and 1. */
+ * NULL, of all n, from the truth. */
 etx_status etx_step_edges_label(struct etx_step_edges *edges,
     const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
     const struct etx_graph *graph);

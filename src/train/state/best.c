@@ -12,9 +12,7 @@ struct etx_train_thresholds etx_train_get_thresholds(
 {
     return (struct etx_train_thresholds){.radius = model->radius,
         .filter_cut = model->filter_cut,
-        .label_cut = model->label.cut,
-        .cascade_cut = model->cascade_cut,
-        .cascade_kept = model->cascade_kept};
+        .label_cut = model->label.cut};
 }
 
 void etx_train_set_thresholds(
@@ -23,8 +21,6 @@ void etx_train_set_thresholds(
     model->radius = thresholds->radius;
     model->filter_cut = thresholds->filter_cut;
     model->label.cut = thresholds->label_cut;
-    model->cascade_cut = thresholds->cascade_cut;
-    model->cascade_kept = thresholds->cascade_kept;
 }
 
 /* The larger the better. */

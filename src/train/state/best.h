@@ -16,7 +16,6 @@ struct etx_train_result {
 /* Numbers of a model that validation sets. */
 struct etx_train_thresholds {
     float radius, filter_cut, label_cut;
-    float cascade_cut, cascade_kept;
 };
 
 struct etx_train_best {

@@ -36,19 +36,6 @@ done:
     return status;
 }
 
-/* enum etx_pair of an edge in the metrics. For a cascade only signal that the
- * filter keeps is signal. */
-static uint8_t find_pair(const struct etx_trainer *trainer,
-    const struct etx_truth *truth, const struct etx_graph *graph, int64_t e)
-{
-    const int32_t pair = etx_truth_pair(truth, graph->src[e], graph->dst[e]);
-
-    if (trainer->config.stage == ETX_TRAIN_CASCADE && pair == ETX_PAIR_SIGNAL &&
-        !(graph->score[e] > trainer->model->filter_cut))
-        return ETX_PAIR_LOW_PT;
-    return (uint8_t)pair;
-}
-
 /* *out on the host; momenta only in training with them. */
 static etx_status score_whole(struct etx_edge_output *out,
     struct etx_trainer *trainer, const float *features,
@@ -130,7 +117,8 @@ static etx_status score_event(struct etx_score_list *list,
     ETX_SCRATCH(pair, host->stream->arena, graph->n_edges, "edge labels");
     ETX_CHECK(score_edges(&output, trainer, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
-        pair[e] = find_pair(trainer, &event->truth, graph, e);
+        pair[e] = (uint8_t)etx_truth_pair(
+            &event->truth, graph->src[e], graph->dst[e]);
     ETX_CHECK(add_loss(metrics, trainer, event, graph, &output));
     const struct etx_activation_args args = {.n = graph->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
@@ -146,22 +134,9 @@ done:
 /* The model's cut on the scores of the stage. */
 static float *find_cut(struct etx_trainer *trainer)
 {
-    if (trainer->config.stage == ETX_TRAIN_CASCADE)
-        return &trainer->model->cascade_cut;
     return trainer->config.stage == ETX_TRAIN_FILTER
                ? &trainer->model->filter_cut
                : &trainer->model->label.cut;
-}
-
-/* The fraction of the signal in the list that is kept; 1 without signal. */
-static float fraction_kept(
-    const struct etx_score_list *list, const struct etx_score_metrics *kept)
-{
-    const struct etx_score_metrics all = etx_score_list_metrics(list, -1.0f);
-
-    return all.n_signal > 0
-               ? (float)((double)kept->n_signal / (double)all.n_signal)
-               : 1.0f;
 }
 
 /* Score this rank's events; list gets the edges of all ranks. */
@@ -200,8 +175,6 @@ etx_status etx_validate_edges(
     if (cut >= 0.0f && trainer->config.validation.target_efficiency > 0.0f)
         *find_cut(trainer) = cut;
     metrics = etx_score_list_metrics(&list, *find_cut(trainer));
-    if (trainer->config.stage == ETX_TRAIN_CASCADE)
-        trainer->model->cascade_kept = fraction_kept(&list, &metrics);
     sum = etx_validation_sum(validation);
     result->pt_error = etx_pt_totals_error(&sum.momenta);
     result->pt_spread = etx_pt_totals_spread(&sum.momenta);
