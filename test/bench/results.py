@@ -94,10 +94,9 @@ def study(
     return Table(page, command, models, tuple(events), code)
 
 
-RESULTS = "docs/results.md"
+PAGES = "docs/tables"
 CONSTRUCTION = "docs/graph_construction.md"
 FITTING = "docs/fitting.md"
-ROBUSTNESS = "docs/robustness.md"
 STUDIES = "test/bench/tables/README.md"
 HASHED = "test/bench/tables/hashed_pairs"
 HASHING = f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
@@ -128,40 +127,40 @@ def construction(events: str, count: int, more: str = "") -> Table:
 
 TABLES: dict[str, Table] = {
     "physics": study(
-        RESULTS,
+        f"{PAGES}/physics.md",
         "physics",
         "--set medium=$EVENTS/test-medium --set full=$EVENTS/test-full",
         ["test-medium", "test-full"],
     ),
     "challenge": study(
-        RESULTS,
+        f"{PAGES}/physics.md",
         "physics",
         "--set challenge=$EVENTS/trackml_event",
         ["trackml_event"],
     ),
-    "losses": study(RESULTS, "losses", "--events $EVENTS/test-full", ["test-full"]),
+    "losses": study(f"{PAGES}/losses.md", "losses", "--events $EVENTS/test-full", ["test-full"]),
     "seeds": study(
-        RESULTS,
+        f"{PAGES}/seeds.md",
         "seeds",
         "--set medium=$EVENTS/valid-medium,$EVENTS/test-medium "
         "--set full=$EVENTS/valid-full,$EVENTS/test-full",
         ["valid-medium", "test-medium", "valid-full", "test-full"],
     ),
     "smaller": study(
-        RESULTS,
+        f"{PAGES}/smaller-models.md",
         "smaller",
         "--events $EVENTS/test-medium",
         ["test-medium"],
         models=(DEFAULT,),
     ),
     "published": study(
-        RESULTS,
+        f"{PAGES}/physics.md",
         "published",
         "--events $EVENTS/test-full --events $EVENTS/test-full-trackml",
         ["test-full", "test-full-trackml"],
     ),
     "robustness": study(
-        ROBUSTNESS,
+        f"{PAGES}/robustness.md",
         "robustness",
         f"{SHIPPED} --events $EVENTS/valid-medium --count 10 "
         "--simulate $EVENTS/robust-medium",
@@ -169,7 +168,7 @@ TABLES: dict[str, Table] = {
         models=ALL,
     ),
     "robustness-full": study(
-        ROBUSTNESS,
+        f"{PAGES}/robustness-full.md",
         "robustness",
         f"{SHIPPED} --events $EVENTS/valid-full --count 2 "
         "--simulate $EVENTS/robust-full --set full --seed 7000",
@@ -177,7 +176,7 @@ TABLES: dict[str, Table] = {
         models=ALL,
     ),
     "cells": Table(
-        ROBUSTNESS,
+        f"{PAGES}/cells.md",
         "; echo; ".join(
             f"python3 -m tables.robustness {SHIPPED} --only 'without cells' "
             f"--events $EVENTS/{name} --count {count}"
@@ -196,7 +195,7 @@ TABLES: dict[str, Table] = {
         ("bindings/python/exatrkx/compare_events.py",),
     ),
     "chain": study(
-        ROBUSTNESS,
+        f"{PAGES}/acts-files.md",
         "chain",
         "--data $EVENTS/acts-train --validation $EVENTS/acts",
         ["acts-train", "acts"],
@@ -204,7 +203,7 @@ TABLES: dict[str, Table] = {
         (ALL[2],),
     ),
     "detector": study(
-        ROBUSTNESS,
+        f"{PAGES}/open-data.md",
         "detector",
         "--data $EVENTS/open-data-train $EVENTS/open-data-train-full "
         "--validation $EVENTS/open-data-valid "
@@ -221,7 +220,7 @@ TABLES: dict[str, Table] = {
         (*PIPELINE, *TRAINING),
         (DEFAULT,),
     ),
-    "acts": study(ROBUSTNESS, "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
+    "acts": study(f"{PAGES}/acts-files.md", "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
     "sectors": Table(
         "docs/graph_parallel.md",
         "build/test/sectors examples/models/default.safetensors "

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Kernels of a search; where each takes microseconds, their number is what an
- * event of few hits takes. docs/cuda.md says what they are. */
+ * event of few hits takes. docs/tables/cuda-transfers.md says what they are. */
 #define MAX_LAUNCHES       200
 #define MAX_LAUNCHES_AGAIN 60 /* once the weights are packed */
 

@@ -1,7 +1,7 @@
 /* cuda_shim/test_cuda_shim_copies.c -- what goes between the host and a device
  * for an event: hits in, labels out, and nothing that grows with edges.
  *
- * docs/cuda.md says what each of the copies and waits is.
+ * docs/tables/cuda-transfers.md says what each of the copies and waits is.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>

@@ -1,4 +1,4 @@
-"""test_tables -- the small tables of docs/results.md, on the shipped events.
+"""test_tables -- the small tables of docs/tables, on the shipped events.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,1 +1,1 @@
-"""tables -- the small tables of docs/results.md, one module each; README.md."""
+"""tables -- the small tables of docs/tables, one module each; README.md."""

@@ -1,4 +1,4 @@
-"""markdown -- rows of a table as docs/results.md has them.
+"""markdown -- rows of a table as docs/tables has them.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,5 +1,6 @@
 """A whole event on paper: python3 test/cuda/ptx/event.py prints the table of
-docs/cuda.md, "A whole event", from the instructions of its table "Instructions".
+docs/tables/cuda-instructions.md, "A whole event", from the instructions of its table
+"Instructions".
 
 A kernel takes the longest of its instructions, its bytes (each array once) and
 its floating-point operations, at 60 % of what an H100 or H200 can.
@@ -15,7 +16,7 @@ FLOAT32, TF32, HALF = 0.6 * 67e12, 0.6 * 495e12, 0.6 * 990e12  # operations a se
 
 def instructions():
     """Kernel and work -> instructions of PTX of a warp."""
-    with open("docs/cuda.md", encoding="utf-8") as page:
+    with open("docs/tables/cuda-instructions.md", encoding="utf-8") as page:
         rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \| (\d+) \|", page.read(), re.M)
     return {(name, work.strip()): float(n) for name, work, n in rows}
 
@@ -26,10 +27,10 @@ def products(widths):
 
 class Event:
     def __init__(self, bandwidth):
-        self.hits, self.bandwidth, self.known = HITS, bandwidth, instructions()
+        self.hits, self.bandwidth, self.counted = HITS, bandwidth, instructions()
 
     def count(self, name, work):
-        return next(n for (k, w), n in self.known.items() if k == name and w.startswith(work))
+        return next(n for (k, w), n in self.counted.items() if k == name and w.startswith(work))
 
     def time(self, issued=0.0, moved=0.0, done=0.0, rate=HALF):
         """ms"""
@@ -114,17 +115,17 @@ class Event:
                 + self.select(5.4e6, 1e6), network, self.labels(1e6)]
 
 
-GOALS = {"default": "3", "default, first pass before": "3", "accurate": "",
-         "reference, float16": "10", "reference, TF32": "25"}
+MODELS = ("default", "default, first pass before", "accurate", "reference, float16",
+          "reference, TF32")
 
 
 def table():
     lines = ["| model | embedding | candidate graph | filter | graph network | labels "
-             "| H100 | H200 | goal |", "|---|---|---|---|---|---|---|---|---|"]
-    for name, goal in GOALS.items():
+             "| H100 | H200 |", "|---|---|---|---|---|---|---|---|"]
+    for name in MODELS:
         first, second = (Event(b).stages(name) for b in DEVICES)
-        lines.append("| %s | %s | %.1f | %.1f | %s |" % (
-            name, " | ".join("%.2f" % t for t in first), sum(first), sum(second), goal))
+        lines.append("| %s | %s | %.1f | %.1f |" % (
+            name, " | ".join("%.2f" % t for t in first), sum(first), sum(second)))
     return "\n".join(lines)
 
 

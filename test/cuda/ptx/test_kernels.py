@@ -4,7 +4,7 @@
 
 FOLDER has NAME.ptx of cuda/op/NAME.cu and, where there is nvdisasm, its SASS in
 NAME.sm_90 and NAME.sm_80 (test/cuda/ptx/ptx.sh makes them). Each number of the
-table in docs/cuda.md, "Instructions", is checked within 5 %.
+table in docs/tables/cuda-instructions.md is checked within 5 %.
 """
 
 import os
@@ -46,8 +46,9 @@ class Launch(interpreter.Launch):
 
 
 def documented():
-    """Kernel and work -> the numbers of its row in the table of docs/cuda.md."""
-    with open("docs/cuda.md", encoding="utf-8") as page:
+    """Kernel and work -> the numbers of its row in the table of
+    docs/tables/cuda-instructions.md."""
+    with open("docs/tables/cuda-instructions.md", encoding="utf-8") as page:
         rows = re.findall(
             r"^\| `([^`]+)` \| ([^|]+) \| ((?:\d+ \| ){5}[\d.]+ \| [\d.]+) \|$",
             page.read(), re.M)
@@ -559,7 +560,7 @@ class Reductions(unittest.TestCase):
 
 class WholeEvent(unittest.TestCase):
     def test_table(self):
-        with open("docs/cuda.md", encoding="utf-8") as page:
+        with open("docs/tables/cuda-instructions.md", encoding="utf-8") as page:
             self.assertIn(event.table(), page.read())
 
 
