@@ -353,7 +353,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
     const etx_particle *particles);
 
 /* Hits of several particles, such as clusters that merged: a further particle
- * each. Call it behind etx_event_set_truth, which sets the first particle and
+ * each. Call it after etx_event_set_truth, which sets the first particle and
  * removes the others. hits [n_shared] are rows of hits that are not noise,
  * particle_ids [n_shared] particles of the event; no particle has a hit twice.
  * The event keeps them by hit, then particle id. Evaluation counts a shared hit
