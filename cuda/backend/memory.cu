@@ -2,8 +2,8 @@
  *
  * Memory comes from a pool of the context in stream order, so freeing it waits
  * for nothing. Copies to the device are double-buffered: the host fills one
- * half of a pinned buffer while the other half is copied, or what does not fill
- * a half one behind the other.
+ * half of a pinned buffer while the other half is copied; copies that do not
+ * fill a half share it, one after the other.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"

@@ -238,7 +238,7 @@ __global__ static void ends_kernel(uint8_t *flag, struct best_first work,
 /* -------------------------------------------------------- by kink -- */
 
 /* Ascends with the kink, then as the score descends; links without support yet
- * come last, and behind them what is no edge. */
+ * come last, and after them what is no edge. */
 __global__ static void kink_keys_kernel(uint64_t *key, struct best_first work,
     struct edge_list list, int64_t capacity)
 {

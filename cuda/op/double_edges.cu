@@ -1,6 +1,6 @@
 /* cuda/op/double_edges.cu -- the edges of a graph in both directions.
  *
- * A stable sort of the edges and, behind them, their reverses, as one number
+ * A stable sort of the edges and, after them, their reverses, as one number
  * (dst, src) each.
  *
  * SPDX-License-Identifier: Apache-2.0 */

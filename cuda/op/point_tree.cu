@@ -77,7 +77,7 @@ __global__ static void codes_kernel(uint64_t *code, int32_t *row,
 }
 
 /* box [2, width] around n members [stride], whose high corners lie `high`
- * behind their low ones: coordinate k. */
+ * elements after their low ones: coordinate k. */
 __device__ static void write_box(float *box, const float *member, int64_t n,
     int32_t stride, int32_t high, int32_t k, int32_t width)
 {

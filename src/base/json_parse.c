@@ -88,7 +88,7 @@ static uint32_t read_hex(const struct parser *parser, const char *at)
     return code;
 }
 
-/* \uXXXX, or two of them that stand for one character; at: behind the u. */
+/* \uXXXX, or two of them that stand for one character; at: after the u. */
 static etx_status read_unicode(char **out, struct parser *parser)
 {
     const char *at = parser->at;
@@ -105,13 +105,13 @@ static etx_status read_unicode(char **out, struct parser *parser)
         }
     }
     if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return fail_at(parser, "no character behind \\u");
+        return fail_at(parser, "no character after \\u");
     *out += write_utf8(*out, code);
     parser->at = at;
     return ETX_OK;
 }
 
-/* at: behind the backslash. */
+/* at: after the backslash. */
 static etx_status read_escape(char **out, struct parser *parser)
 {
     static const char letters[] = "\"\\/bfnrt";
@@ -128,7 +128,7 @@ static etx_status read_escape(char **out, struct parser *parser)
     return ETX_OK;
 }
 
-/* The end of the text that starts behind a quote: its other quote. */
+/* The end of the text that starts after a quote: its other quote. */
 static const char *find_quote(const char *at, const char *end)
 {
     while (at < end && *at != '"')

@@ -1,4 +1,4 @@
-/* base/threads.c -- a pool of threads behind one parallel loop.
+/* base/threads.c -- a pool of threads for one parallel loop.
  *
  * Blocks are claimed in ascending order from one atomic counter. A failure
  * stops further claims, but every block below it has been claimed already and

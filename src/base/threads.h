@@ -1,4 +1,4 @@
-/* base/threads.h -- a pool of threads behind one parallel loop.
+/* base/threads.h -- a pool of threads for one parallel loop.
  *
  * Work is cut into blocks whose size does not depend on the number of
  * threads; results per block, combined in block order, are therefore the same

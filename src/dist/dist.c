@@ -131,14 +131,14 @@ static etx_status make_dist(struct etx_dist **out, struct etx_comm *comm,
 
 etx_status etx_dist_open_mpi(etx_dist **out, const etx_dist_options *options)
 {
-    etx_dist_options known;
+    etx_dist_options used;
     struct etx_comm *comm = NULL;
     etx_status status;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_open_mpi", "out", out));
-    ETX_CHECK(read_options(&known, options));
-    ETX_CHECK(etx_comm_open_mpi(&comm, known.deadline));
-    ETX_CHECK(make_dist(out, comm, &known));
+    ETX_CHECK(read_options(&used, options));
+    ETX_CHECK(etx_comm_open_mpi(&comm, used.deadline));
+    ETX_CHECK(make_dist(out, comm, &used));
     comm = NULL;
 done:
     etx_comm_close(comm);
@@ -148,16 +148,16 @@ done:
 etx_status etx_dist_open_nccl(etx_dist **out, etx_dist *host,
     int32_t device_index, const etx_dist_options *options)
 {
-    etx_dist_options known;
+    etx_dist_options used;
     struct etx_comm *comm = NULL;
     etx_status status;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_open_nccl", "out", out));
     ETX_CHECK(etx_dist_check_given("etx_dist_open_nccl", "host", host));
-    ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(read_options(&used, options));
     ETX_CHECK(
-        etx_comm_open_nccl(&comm, host->comm, device_index, known.deadline));
-    ETX_CHECK(make_dist(out, comm, &known));
+        etx_comm_open_nccl(&comm, host->comm, device_index, used.deadline));
+    ETX_CHECK(make_dist(out, comm, &used));
     comm = NULL;
 done:
     etx_comm_close(comm);
@@ -190,18 +190,18 @@ done:
 etx_status etx_dist_open_threads(
     etx_dist **out, int32_t n_ranks, const etx_dist_options *options)
 {
-    etx_dist_options known;
+    etx_dist_options used;
     struct etx_comm **comm = NULL;
     int32_t n_comms = 0;
     etx_status status;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_open_threads", "out", out));
-    ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(read_options(&used, options));
     ETX_CHECK(etx_comm_check_threads(n_ranks));
     ETX_CHECK(etx_dist_alloc(&comm, n_ranks, sizeof(*comm), "ranks"));
-    ETX_CHECK(etx_comm_open_threads(comm, n_ranks, known.deadline));
+    ETX_CHECK(etx_comm_open_threads(comm, n_ranks, used.deadline));
     n_comms = n_ranks;
-    ETX_CHECK(make_dists(out, comm, n_ranks, &known));
+    ETX_CHECK(make_dists(out, comm, n_ranks, &used));
 done:
     for (int32_t r = 0; status != ETX_OK && r < n_comms; r++)
         etx_comm_close(comm[r]);

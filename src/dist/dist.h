@@ -1,5 +1,5 @@
-/* dist/dist.h -- one rank's end of a group: the struct behind the public
- * handle.
+/* dist/dist.h -- one rank's end of a group: the struct of the
+ * public handle.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DIST_DIST_H

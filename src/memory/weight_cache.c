@@ -210,7 +210,7 @@ static struct etx_cached_network *find_network(
     return NULL;
 }
 
-/* Memory for a form in the arena of its network; what lies behind the last
+/* Memory for a form in the arena of its network; what lies after the last
  * closed form belongs to nobody. */
 static etx_status reserve_form(void **out, struct etx_weight_cache *cache,
     struct etx_cached_network *network, int64_t n, size_t size,

@@ -318,7 +318,7 @@ struct etx_map_table {
  * numbers of a unit; -1: of any module) are a pair, a before b by (distance
  * from the origin, row), with all quantities in the windows of the pair. With
  * triplets, only edges with which another edge is a triplet in its windows,
- * before or behind. Exact where sqrt, asinh and atan2 of float64, rounded to
+ * before or after. Exact where sqrt, asinh and atan2 of float64, rounded to
  * float32, are the same as in the reference. */
 struct etx_module_map_args {
     int64_t n_hits;           /* at most 2^31 - 1 */

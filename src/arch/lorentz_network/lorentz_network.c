@@ -48,7 +48,7 @@ static etx_status open(struct etx_run *run)
 
 /* ------------------------------------------------------ inputs of blocks -- */
 
-/* Of the encoder: x . x and the features behind the four-vector. */
+/* Of the encoder: x . x and the features after the four-vector. */
 static etx_status encoder_input(struct etx_mlp_input *out, struct etx_run *run)
 {
     etx_status status = ETX_OK;

@@ -64,7 +64,7 @@ done:
 }
 
 /* The edges into b have the doublets into their hit as sources, in order: the
- * one from a is as far behind the first as a is behind the first of these
+ * one from a is as many after the first as a is after the first of these
  * doublets. */
 static void fill_out_edges(
     struct etx_line_graph *graph, const struct etx_line_graph_args *args)

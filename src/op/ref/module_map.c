@@ -162,7 +162,7 @@ static void mark(const struct job *job, int64_t e)
     atomic_store_explicit(&job->is_kept[e], 1, memory_order_relaxed);
 }
 
-/* Mark edge e and those behind it that continue it. */
+/* Mark edge e and the later ones that continue it. */
 static void mark_triplets(const struct job *job, int64_t e)
 {
     int64_t at = job->chain.edge_first[job->edge[e].dst];

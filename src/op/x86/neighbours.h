@@ -1,4 +1,4 @@
-/* op/x86/neighbours.h -- the two searches behind radius_graph.
+/* op/x86/neighbours.h -- the two searches of radius_graph.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_NEIGHBOURS_H

@@ -251,7 +251,7 @@ done:
 
 /* ------------------------------------------------------------- folding -- */
 
-/* Row o of the product of two linears, and the bias behind it: row [n_in + 1].
+/* Row o of the product of two linears, and the bias after it: row [n_in + 1].
  * Sums in float64, so that folding shows no more than rounding does. */
 static void multiply_row(double *row, const struct etx_layer *first,
     const struct etx_layer *second, int32_t o)
