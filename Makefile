@@ -44,7 +44,7 @@ VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 # ------------------------------------------------------------------ set-up --
 
 # What the build and its tests need of Debian; why: README.md.
-PACKAGES := libc6-dev pkg-config libjansson-dev zlib1g-dev check
+PACKAGES := libc6-dev pkg-config zlib1g-dev check
 
 # ------------------------------------------------------------------- flags --
 
@@ -301,7 +301,7 @@ $(BUILD)/examples/small/%: $(BUILD)/obj/examples/small/%.o $(SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(LDFLAGS) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
-	    -lexatrkx -ljansson -lz -lm -lpthread $(RPATH_PROGRAM) -o $@
+	    -lexatrkx -lz -lm -lpthread $(RPATH_PROGRAM) -o $@
 
 # The C interface to docs/html; with pdoc the Python package to docs/html/python.
 docs: $(SHARED)

@@ -4,13 +4,13 @@
  * (by default those that ship), each copy turned by another angle.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "json.h"
 #include "program.h"
 
 #define MAX_REPEATS     1000
@@ -21,6 +21,13 @@
 
 static const char summary[] =
     "Time the stages of a model on events of N hits: median and spread.";
+
+/* The rows so far as JSON, in memory. */
+struct report {
+    FILE *file;
+    char *text;
+    size_t size;
+};
 
 struct options {
     const char *model, *hits, *stage, *json, *device, *read;
@@ -231,7 +238,7 @@ struct row {
 };
 
 static void report_row(
-    const struct row *row, const struct options *o, json_t *list)
+    const struct row *row, const struct options *o, struct report *report)
 {
     const int64_t n = o->repeats;
 
@@ -243,17 +250,24 @@ static void report_row(
         row->name, (long long)row->n_hits, (long long)row->n_edges,
         (long long)o->n_threads, o->device, median, low, high, row->gflop,
         row->gflop > 0.0 ? row->gflop / median : 0.0, (long long)row->bytes);
-    json_array_append_new(list,
-        json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I}", "stage",
-            row->name, "n_hits", (json_int_t)row->n_hits, "n_edges",
-            (json_int_t)row->n_edges, "threads", (json_int_t)o->n_threads,
-            "device", o->device, "median_s", median, "p10_s", low, "p90_s",
-            high, "gflop", row->gflop, "bytes", (json_int_t)row->bytes));
+    fputs(ftell(report->file) == 0 ? "" : ",\n ", report->file);
+    struct json object = json_begin(report->file);
+    json_text(&object, "stage", row->name);
+    json_integer(&object, "n_hits", row->n_hits);
+    json_integer(&object, "n_edges", row->n_edges);
+    json_integer(&object, "threads", o->n_threads);
+    json_text(&object, "device", o->device);
+    json_number(&object, "median_s", median);
+    json_number(&object, "p10_s", low);
+    json_number(&object, "p90_s", high);
+    json_number(&object, "gflop", row->gflop);
+    json_integer(&object, "bytes", row->bytes);
+    json_end(&object);
 }
 
 /* Stage ETX_N_STAGES is the whole event. */
 static void report_stage(const struct samples *samples, int32_t stage,
-    const struct options *o, json_t *list)
+    const struct options *o, struct report *report)
 {
     const int32_t first = stage == ETX_N_STAGES ? 0 : stage;
     const int32_t last = stage == ETX_N_STAGES ? ETX_N_STAGES - 1 : stage;
@@ -271,13 +285,13 @@ static void report_stage(const struct samples *samples, int32_t stage,
         if (samples->timing[s].n_edges > 0)
             row.n_edges = samples->timing[s].n_edges;
     }
-    report_row(&row, o, list);
+    report_row(&row, o, report);
     free(row.seconds);
 }
 
 /* The event several times in one call: the seconds of one. */
 static int bench_together(const struct options *o, etx_context *context,
-    const etx_model *model, const etx_event *event, json_t *list)
+    const etx_model *model, const etx_event *event, struct report *report)
 {
     const int64_t n = o->together;
     const etx_event **events = program_allocate(n, sizeof *events);
@@ -300,7 +314,7 @@ static int bench_together(const struct options *o, etx_context *context,
             etx_tracks_free(tracks[i]);
     }
     if (result == 0)
-        report_row(&row, o, list);
+        report_row(&row, o, report);
     free(row.seconds);
     free(tracks);
     free(events);
@@ -309,7 +323,7 @@ static int bench_together(const struct options *o, etx_context *context,
 
 static int bench_size(const struct options *o, int64_t n_hits,
     const struct source *source, etx_context *context, const etx_model *model,
-    json_t *list)
+    struct report *report)
 {
     struct samples samples = {n_hits, o->repeats, NULL};
     etx_event *event = overlay(source, n_hits);
@@ -323,31 +337,42 @@ static int bench_size(const struct options *o, int64_t n_hits,
             stage == ETX_N_STAGES ? "event" : etx_stage_name(stage);
 
         if (o->stage == NULL || strcmp(o->stage, name) == 0)
-            report_stage(&samples, stage, o, list);
+            report_stage(&samples, stage, o, report);
     }
     if (result == 0 && o->together > 0)
-        result = bench_together(o, context, model, event, list);
+        result = bench_together(o, context, model, event, report);
     free(samples.timing);
     etx_event_free(event);
     return result;
 }
 
 /* Write the results so far, in case a larger size takes too long. */
-static int write_so_far(const struct options *o, const json_t *list)
+static int write_so_far(const struct options *o, const struct report *report)
 {
+    FILE *file;
+    int failed;
+
     (void)fflush(stdout);
-    if (o->json == NULL || json_dump_file(list, o->json, JSON_INDENT(1)) == 0)
+    if (o->json == NULL)
         return 0;
-    return program_error("%s: cannot be written", o->json);
+    (void)fflush(report->file);
+    file = fopen(o->json, "w");
+    failed = file == NULL || fprintf(file, "[%s]\n", report->text) < 0;
+    if (file != NULL)
+        failed |= fclose(file) != 0;
+    return failed ? program_error("%s: cannot be written", o->json) : 0;
 }
 
 static int bench(const struct options *o, const struct source *source,
     etx_context *context, const etx_model *model)
 {
-    json_t *list = json_array();
+    struct report report = {.text = NULL};
     const char *cursor = o->hits;
     int result = 0;
 
+    report.file = open_memstream(&report.text, &report.size);
+    if (report.file == NULL)
+        return program_error("%s", strerror(errno));
     printf("stage\tn_hits\tn_edges\tthreads\tdevice\tmedian_s\tp10_s\tp90_s\t"
            "gflop\tgflop_per_s\tbytes\n");
     while (result == 0 && *cursor != '\0') {
@@ -359,12 +384,13 @@ static int bench(const struct options *o, const struct source *source,
             result = program_usage("--hits %s: not numbers of hits", o->hits);
             break;
         }
-        result = bench_size(o, n_hits, source, context, model, list);
+        result = bench_size(o, n_hits, source, context, model, &report);
         if (result == 0)
-            result = write_so_far(o, list);
+            result = write_so_far(o, &report);
         cursor = *end == ',' ? end + 1 : end;
     }
-    json_decref(list);
+    fclose(report.file);
+    free(report.text);
     return result;
 }
 

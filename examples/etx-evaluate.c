@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include <exatrkx/eval.h>
-#include <jansson.h>
 
+#include "json.h"
 #include "program.h"
 
 static const char summary[] =
@@ -219,71 +219,53 @@ static void print_text(const struct options *o, const struct line *lines,
     printf("%-22s %8.4f\n", "- generation 0 alone", rates->primary_score);
 }
 
-/* JSON has no nan: null. */
-static void set_number(json_t *object, const char *key, double value)
-{
-    json_object_set_new(
-        object, key, isnan(value) ? json_null() : json_real(value));
-}
-
-static void set_count(json_t *object, const char *key, int64_t value)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 /* KEY, KEY_low and KEY_high. */
-static void set_rate(json_t *object, const struct line *line)
+static void write_rate(struct json *object, const struct line *line)
 {
     char key[64];
 
-    set_number(object, line->key, line->rate->value);
+    json_number(object, line->key, line->rate->value);
     snprintf(key, sizeof key, "%s_low", line->key);
-    set_number(object, key, line->rate->low);
+    json_number(object, key, line->rate->low);
     snprintf(key, sizeof key, "%s_high", line->key);
-    set_number(object, key, line->rate->high);
+    json_number(object, key, line->rate->high);
 }
 
-static void set_cuts(json_t *object, const etx_evaluation_options *cuts)
+static void write_cuts(struct json *object, const etx_evaluation_options *cuts)
 {
-    json_object_set_new(
-        object, "matching", json_string(matchings[cuts->matching]));
-    set_number(object, "matching_fraction", (double)cuts->matching_fraction);
-    set_number(object, "min_pt", (double)cuts->min_pt);
-    set_number(object, "max_eta", (double)cuts->max_eta);
-    set_count(object, "min_particle_hits", cuts->min_particle_hits);
-    set_count(object, "min_track_hits", cuts->min_track_hits);
-    json_object_set_new(
-        object, "charged_only", json_boolean(cuts->charged_only));
+    json_text(object, "matching", matchings[cuts->matching]);
+    json_number(object, "matching_fraction", (double)cuts->matching_fraction);
+    json_number(object, "min_pt", (double)cuts->min_pt);
+    json_number(object, "max_eta", (double)cuts->max_eta);
+    json_integer(object, "min_particle_hits", cuts->min_particle_hits);
+    json_integer(object, "min_track_hits", cuts->min_track_hits);
+    json_flag(object, "charged_only", cuts->charged_only);
 }
 
-static int print_json(const struct options *o, const struct line *lines,
+static void print_json(const struct options *o, const struct line *lines,
     const etx_evaluation *rates, const etx_evaluation_counts *counts)
 {
-    json_t *object = json_object();
-    int result = 0;
+    struct json object = json_begin_lines(stdout);
 
-    set_count(object, "n_events", counts->n_events);
-    set_count(object, "n_particles_selected", counts->n_particles_selected);
-    set_count(object, "n_particles_reconstructable",
+    json_integer(&object, "n_events", counts->n_events);
+    json_integer(
+        &object, "n_particles_selected", counts->n_particles_selected);
+    json_integer(&object, "n_particles_reconstructable",
         counts->n_particles_reconstructable);
-    set_count(object, "n_selected_matched", counts->n_selected_matched);
-    set_count(
-        object, "n_reconstructable_matched", counts->n_reconstructable_matched);
-    set_count(object, "n_tracks", counts->n_tracks);
-    set_count(object, "n_tracks_matched", counts->n_tracks_matched);
-    set_count(object, "n_tracks_fake", counts->n_tracks_fake);
-    set_count(object, "n_tracks_duplicate", counts->n_tracks_duplicate);
+    json_integer(&object, "n_selected_matched", counts->n_selected_matched);
+    json_integer(&object, "n_reconstructable_matched",
+        counts->n_reconstructable_matched);
+    json_integer(&object, "n_tracks", counts->n_tracks);
+    json_integer(&object, "n_tracks_matched", counts->n_tracks_matched);
+    json_integer(&object, "n_tracks_fake", counts->n_tracks_fake);
+    json_integer(&object, "n_tracks_duplicate", counts->n_tracks_duplicate);
     for (int k = 0; k < N_RATES; k++)
-        set_rate(object, &lines[k]);
-    set_number(object, "trackml_score", rates->trackml_score);
-    set_number(object, "primary_score", rates->primary_score);
-    set_cuts(object, &o->cuts);
-    if (json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(8)) !=
-        0)
-        result = program_error("the JSON cannot be written");
+        write_rate(&object, &lines[k]);
+    json_number(&object, "trackml_score", rates->trackml_score);
+    json_number(&object, "primary_score", rates->primary_score);
+    write_cuts(&object, &o->cuts);
+    json_end(&object);
     putchar('\n');
-    json_decref(object);
-    return result;
 }
 
 static int print_rates(
@@ -291,18 +273,17 @@ static int print_rates(
 {
     struct line lines[N_RATES];
     etx_evaluation rates = {.struct_size = sizeof rates};
-    int result = 0;
 
     if (etx_evaluation_rates(&rates, counts) != ETX_OK)
         return program_failed(NULL);
     list_rates(lines, &rates, counts);
     if (o->json)
-        result = print_json(o, lines, &rates, counts);
+        print_json(o, lines, &rates, counts);
     else
         print_text(o, lines, &rates, counts);
     if (fflush(stdout) != 0 || ferror(stdout))
         return program_error("standard output cannot be written");
-    return result;
+    return 0;
 }
 
 int main(int argc, char **argv)

@@ -14,8 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <jansson.h>
-
+#include "json.h"
 #include "program.h"
 #include "svg.h"
 
@@ -105,19 +104,24 @@ static void print_timing(const char *name, const etx_stage_timing *timing)
 
 static int write_timing_json(const char *path, const etx_stage_timing *timing)
 {
-    json_t *list = json_array();
-    int result = 0;
+    FILE *file = fopen(path, "w");
+    int failed = file == NULL;
 
-    for (int32_t stage = 0; stage < ETX_N_STAGES; stage++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:f, s:I, s:I}", "stage",
-                      etx_stage_name(stage), "seconds", timing[stage].seconds,
-                      "peak_bytes", (json_int_t)timing[stage].peak_bytes,
-                      "n_edges", (json_int_t)timing[stage].n_edges));
-    if (json_dump_file(list, path, JSON_INDENT(1)) != 0)
-        result = program_error("%s: cannot be written", path);
-    json_decref(list);
-    return result;
+    for (int32_t stage = 0; !failed && stage < ETX_N_STAGES; stage++) {
+        fputs(stage == 0 ? "[" : ",\n ", file);
+        struct json object = json_begin(file);
+        json_text(&object, "stage", etx_stage_name(stage));
+        json_number(&object, "seconds", timing[stage].seconds);
+        json_integer(&object, "peak_bytes", timing[stage].peak_bytes);
+        json_integer(&object, "n_edges", timing[stage].n_edges);
+        json_end(&object);
+    }
+    if (file != NULL) {
+        fputs("]\n", file);
+        failed = ferror(file) != 0;
+        failed |= fclose(file) != 0;
+    }
+    return failed ? program_error("%s: cannot be written", path) : 0;
 }
 
 /* Output file of an event: `out` itself, or out/NAME.ending with several

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include <exatrkx/dist.h>
-#include <jansson.h>
 
 #include "cores.h"
 #include "energy.h"
@@ -573,18 +572,6 @@ static int rank_train(struct rank *rank)
 
 /* ------------------------------------------------- report and model -- */
 
-/* Steps that see every training event once. */
-static double count_epoch_steps(const struct rank *rank)
-{
-    json_t *config = json_loads(rank->config, 0, NULL);
-    const json_t *graphs =
-        json_object_get(json_object_get(config, "sampling"), "graphs");
-    const double n = json_is_integer(graphs) ? json_number_value(graphs) : 1.0;
-
-    json_decref(config);
-    return ceil((double)rank->n_training / n);
-}
-
 /* Costs of all ranks, for the report of rank 0. */
 struct costs {
     struct step_seconds spent; /* of all ranks together */
@@ -617,7 +604,7 @@ static int share_costs(struct rank *rank, struct costs *out)
 static int report_scaling(struct rank *rank)
 {
     const double n = (double)rank->steps.n_all;
-    const double epoch = count_epoch_steps(rank);
+    const double epoch = (double)etx_trainer_epoch_steps(rank->trainer);
     struct costs costs;
     struct scaling_run run;
 

@@ -217,7 +217,7 @@ static int make_trainer(struct run *run)
         ETX_OK)
         result = program_failed(run->options.common.config);
     if (result == 0)
-        training_print_start(config, run->options.common.start);
+        training_print_start(run->trainer, run->options.common.start);
     free(config);
     if (result == 0 && run->options.common.cache != NULL &&
         etx_trainer_set_cache(run->trainer, run->options.common.cache) !=

@@ -4,12 +4,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "scaling_report.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
+#include "json.h"
 #include "program.h"
 
 /* A number of a run: its key in the lines and its column in the table. */
@@ -37,6 +39,7 @@ static const struct field fields[] = {
     {"epoch_joules", "epoch J", NUMBER(epoch_joules), 0},
 };
 
+#define MAX_LINE 1024
 #define N_FIELDS (sizeof fields / sizeof *fields)
 
 static double field_value(const struct scaling_run *run, size_t k)
@@ -56,39 +59,38 @@ double scaling_peak_mib(void)
 
 /* --------------------------------------------------------------- lines -- */
 
-static json_t *describe(const struct scaling_run *run)
-{
-    json_t *line = json_pack("{s:I}", "ranks", (json_int_t)run->n_ranks);
-
-    for (size_t k = 0; k < N_FIELDS; k++)
-        if (isfinite(field_value(run, k)))
-            json_object_set_new(
-                line, fields[k].key, json_real(field_value(run, k)));
-    return line;
-}
-
 static int append_line(const char *path, const struct scaling_run *run)
 {
-    json_t *line = describe(run);
     FILE *file = fopen(path, "a");
-    int failed = file == NULL || line == NULL;
+    int failed = file == NULL;
 
-    if (!failed)
-        failed = json_dumpf(line, file, JSON_PRESERVE_ORDER) != 0 ||
-                 fputc('\n', file) == EOF;
-    if (file != NULL)
+    if (!failed) {
+        struct json line = json_begin(file);
+
+        json_integer(&line, "ranks", run->n_ranks);
+        for (size_t k = 0; k < N_FIELDS; k++)
+            json_measured(&line, fields[k].key, field_value(run, k));
+        json_end(&line);
+        failed = fputc('\n', file) == EOF || ferror(file);
         failed |= fclose(file) != 0;
-    json_decref(line);
+    }
     return failed ? program_error("%s: cannot be written", path) : 0;
 }
 
 /* --------------------------------------------------------------- table -- */
 
-static double read_field(const json_t *line, const char *key)
+/* A number of a line that append_line wrote; nan where there is none. */
+static double read_field(const char *line, const char *key)
 {
-    const json_t *value = json_object_get(line, key);
+    const size_t n = strlen(key);
+    const char *at = line;
 
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+    while ((at = strstr(at, key)) != NULL) {
+        if (at > line && at[-1] == '"' && strncmp(at + n, "\": ", 3) == 0)
+            return strtod(at + n + 3, NULL);
+        at++;
+    }
+    return (double)NAN;
 }
 
 static void print_number(double value, int width, int decimals)
@@ -108,7 +110,7 @@ static void print_title(void)
 }
 
 /* Speed-up t1 / tN and strong-scaling efficiency t1 / (N tN). */
-static void print_run(const json_t *line, double alone)
+static void print_run(const char *line, double alone)
 {
     const double n_ranks = read_field(line, "ranks");
     const double speed_up = alone / read_field(line, "batch_seconds");
@@ -126,25 +128,22 @@ static void print_run(const json_t *line, double alone)
 static int read_lines(const char *path, double *alone, int is_printed)
 {
     FILE *file = fopen(path, "r");
-    int result = 0;
+    char line[MAX_LINE];
+    int failed = file == NULL;
 
-    if (file == NULL)
-        return program_error("%s: cannot be read", path);
-    for (;;) {
-        json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+    while (!failed && fgets(line, sizeof line, file) != NULL) {
+        const double n_ranks = read_field(line, "ranks");
 
-        if (line == NULL)
-            break;
-        if (isnan(*alone) && read_field(line, "ranks") == 1.0)
+        failed = isnan(n_ranks);
+        if (isnan(*alone) && n_ranks == 1.0)
             *alone = read_field(line, "batch_seconds");
         if (is_printed)
             print_run(line, *alone);
-        json_decref(line);
     }
-    if (!feof(file))
-        result = program_error("%s: not lines of JSON objects", path);
-    fclose(file);
-    return result;
+    if (file != NULL)
+        fclose(file);
+    return failed ? program_error("%s: not lines of --scaling-report", path)
+                  : 0;
 }
 
 int scaling_report(const char *path, const struct scaling_run *run)

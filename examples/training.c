@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
+#include "json.h"
 #include "program.h"
 
 volatile sig_atomic_t training_signal;
@@ -177,17 +176,13 @@ int training_check_output(const char *path)
 
 /* --------------------------------------------------------------- start -- */
 
-void training_print_start(const char *config, const char *start)
+void training_print_start(const etx_trainer *trainer, const char *start)
 {
-    json_t *json = json_loads(config, 0, NULL);
-    const char *stage = json_string_value(json_object_get(json, "stage"));
-
-    if (stage != NULL && json_object_get(json, "model") != NULL)
-        printf("%s: a new network, as the config has a \"model\"\n", stage);
-    else if (stage != NULL && start != NULL)
-        printf("%s: the network of %s, trained on\n", stage, start);
+    if (etx_trainer_is_new(trainer))
+        puts("a new network, as the config has a \"model\"");
+    else
+        printf("the network of %s, trained on\n", start);
     fflush(stdout);
-    json_decref(json);
 }
 
 /* ----------------------------------------------------------------- log -- */
@@ -203,10 +198,24 @@ void training_means_add(
     means->n_edges += report->n_edges;
 }
 
-static void write_number(FILE *log, const char *key, double value)
+/* A line of the log begins, named by a flag if it is no step. */
+static struct json begin_line(
+    FILE *log, const char *flag, const etx_training_report *report)
 {
-    if (isfinite(value))
-        fprintf(log, ", \"%s\": %.9g", key, value);
+    struct json line = json_begin(log);
+
+    if (flag != NULL)
+        json_flag(&line, flag, 1);
+    json_integer(&line, "step", report->step);
+    json_number(&line, "seconds", report->seconds);
+    return line;
+}
+
+static void end_line(struct json *line)
+{
+    json_end(line);
+    fputc('\n', line->file);
+    fflush(line->file);
 }
 
 void training_log_step(FILE *log, const etx_training_report *report,
@@ -216,61 +225,55 @@ void training_log_step(FILE *log, const etx_training_report *report,
 
     if (log == NULL || means->n == 0)
         return;
-    fprintf(log, "{\"step\": %lld, \"seconds\": %.3f", (long long)report->step,
-        report->seconds);
-    write_number(log, "loss", means->loss / n);
-    write_number(log, "learning_rate", report->learning_rate);
-    write_number(log, "gradient_norm", means->gradient_norm / n);
-    write_number(log, "weight_norm", report->weight_norm);
-    write_number(log, "n_edges", means->n_edges / n);
-    write_number(log, "loss_scale", report->loss_scale);
+    struct json line = begin_line(log, NULL, report);
+    json_measured(&line, "loss", means->loss / n);
+    json_measured(&line, "learning_rate", report->learning_rate);
+    json_measured(&line, "gradient_norm", means->gradient_norm / n);
+    json_measured(&line, "weight_norm", report->weight_norm);
+    json_measured(&line, "n_edges", means->n_edges / n);
+    json_measured(&line, "loss_scale", report->loss_scale);
     if (report->n_skipped > 0)
-        fprintf(log, ", \"n_skipped\": %d", (int)report->n_skipped);
-    fprintf(log, "}\n");
-    fflush(log);
+        json_integer(&line, "n_skipped", report->n_skipped);
+    end_line(&line);
 }
 
 void training_log_validation(FILE *log, const etx_training_report *report)
 {
     if (log == NULL)
         return;
-    fprintf(log, "{\"validation\": true, \"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
-    write_number(log, "loss", report->loss);
-    write_number(log, "efficiency", report->efficiency);
-    write_number(log, "purity", report->purity);
-    write_number(log, "auc", report->auc);
-    write_number(log, "threshold", report->threshold);
-    write_number(log, "n_edges", report->n_edges);
-    write_number(log, "pt_error", report->pt_error);
-    write_number(log, "pt_spread", report->pt_spread);
+    struct json line = begin_line(log, "validation", report);
+    json_measured(&line, "loss", report->loss);
+    json_measured(&line, "efficiency", report->efficiency);
+    json_measured(&line, "purity", report->purity);
+    json_measured(&line, "auc", report->auc);
+    json_measured(&line, "threshold", report->threshold);
+    json_measured(&line, "n_edges", report->n_edges);
+    json_measured(&line, "pt_error", report->pt_error);
+    json_measured(&line, "pt_spread", report->pt_spread);
     if (report->is_best)
-        fputs(", \"best\": true", log);
-    fprintf(log, "}\n");
-    fflush(log);
+        json_flag(&line, "best", 1);
+    end_line(&line);
 }
 
 void training_log_rollback(FILE *log, const etx_training_report *report)
 {
     if (log == NULL)
         return;
-    fprintf(log, "{\"rollback\": true, \"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
-    write_number(log, "loss", report->loss);
-    fprintf(log, ", \"n_rollbacks\": %d}\n", (int)report->n_rollbacks);
-    fflush(log);
+    struct json line = begin_line(log, "rollback", report);
+    json_measured(&line, "loss", report->loss);
+    json_integer(&line, "n_rollbacks", report->n_rollbacks);
+    end_line(&line);
 }
 
 void training_log_skipped(FILE *log, const etx_training_report *report)
 {
     if (log == NULL)
         return;
-    fprintf(log, "{\"skipped\": true, \"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
-    write_number(log, "loss", report->loss);
-    write_number(log, "loss_scale", report->loss_scale);
-    fprintf(log, ", \"n_skipped\": %d}\n", (int)report->n_skipped);
-    fflush(log);
+    struct json line = begin_line(log, "skipped", report);
+    json_measured(&line, "loss", report->loss);
+    json_measured(&line, "loss_scale", report->loss_scale);
+    json_integer(&line, "n_skipped", report->n_skipped);
+    end_line(&line);
 }
 
 int training_log_open(FILE **log, const char *path)

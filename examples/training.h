@@ -98,9 +98,8 @@ char *training_read_config(const char *path);
  * PROGRAM_FAILED after a line on stderr. */
 int training_check_output(const char *path);
 
-/* Print which network the JSON text config trains: a new one if it has a
- * "model", else that of the model file start (NULL: none). */
-void training_print_start(const char *config, const char *start);
+/* Print which network is trained: a new one, or that of the model file start. */
+void training_print_start(const etx_trainer *trainer, const char *start);
 
 /* Means over the steps since the last line but those that were skipped. */
 struct training_means {

@@ -233,6 +233,13 @@ ETX_API ETX_MUST_CHECK etx_status etx_gradient_sum(
 ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);
 /* Number of optimiser steps of the schedule. */
 ETX_API int64_t etx_trainer_n_steps(const etx_trainer *trainer);
+/* Number of optimiser steps that see as many events as there are for
+ * training, at least 1; 0 for NULL. */
+ETX_API int64_t etx_trainer_epoch_steps(const etx_trainer *trainer);
+
+/* 1 when the network in training is new, as the config has a "model"; 0 when it
+ * is that of the start model. */
+ETX_API int32_t etx_trainer_is_new(const etx_trainer *trainer);
 
 /* 1 when the schedule is over, or after validation.patience validations in a
  * row without an improvement; else 0. NULL is finished. */

@@ -11,6 +11,7 @@
 #include "train/export.h"
 #include "train/ranks/gradient.h"
 #include "train/ranks/team.h"
+#include "train/sampling/event_order.h"
 #include "train/setup.h"
 #include "train/training_step.h"
 #include "train/validation/validate.h"
@@ -119,6 +120,18 @@ done:
 ETX_GETTER(int64_t, etx_trainer_steps_done, etx_trainer, progress.step, 0)
 ETX_GETTER(
     int64_t, etx_trainer_n_steps, etx_trainer, config.schedule.n_steps, 0)
+
+int64_t etx_trainer_epoch_steps(const etx_trainer *trainer)
+{
+    return trainer == NULL ? 0
+                           : etx_train_steps_per_epoch(
+                                 &trainer->training, &trainer->config);
+}
+
+int32_t etx_trainer_is_new(const etx_trainer *trainer)
+{
+    return trainer != NULL && etx_json_get(trainer->config.json, "model");
+}
 
 int32_t etx_trainer_is_finished(const etx_trainer *trainer)
 {

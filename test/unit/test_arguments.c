@@ -482,5 +482,7 @@ ETX_TEST(test_arguments_getters)
     NOTHING_OF_NULL(etx_tracks_hits);
     NOTHING_OF_NULL(etx_trainer_steps_done);
     NOTHING_OF_NULL(etx_trainer_n_steps);
+    NOTHING_OF_NULL(etx_trainer_epoch_steps);
+    NOTHING_OF_NULL(etx_trainer_is_new);
     ck_assert_str_eq(etx_model_describe(NULL), "");
 }

@@ -56,6 +56,9 @@ ETX_TEST(test_train_steps_end)
 
     scoped_bench bench = train_bench_new(0, 1, NULL);
     ck_assert_int_eq(etx_trainer_n_steps(bench.trainer), 20);
+    ck_assert_int_eq(
+        etx_trainer_epoch_steps(bench.trainer), TRAIN_BENCH_EVENTS - 1);
+    ck_assert_int_eq(etx_trainer_is_new(bench.trainer), 1);
     train_bench_steps(bench.trainer, 20);
     ck_assert_int_eq(etx_trainer_steps_done(bench.trainer), 20);
     ck_assert_fails(

@@ -642,6 +642,8 @@ FUNCTIONS = {
     "etx_gradient_sum": (c.c_int32, [c.c_void_p, Int64, Int64]),
     "etx_trainer_steps_done": (c.c_int64, [etx_trainer]),
     "etx_trainer_n_steps": (c.c_int64, [etx_trainer]),
+    "etx_trainer_epoch_steps": (c.c_int64, [etx_trainer]),
+    "etx_trainer_is_new": (c.c_int32, [etx_trainer]),
     "etx_trainer_is_finished": (c.c_int32, [etx_trainer]),
     "etx_trainer_step": (c.c_int32, [etx_trainer, c.c_void_p]),
     "etx_trainer_validate": (c.c_int32, [etx_trainer, c.c_void_p]),

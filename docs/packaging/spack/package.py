@@ -17,7 +17,6 @@ class Libexatrkx(MakefilePackage):
     depends_on("c", type="build")
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("jansson")
     depends_on("zlib-api")
 
     build_targets = ["all"]
