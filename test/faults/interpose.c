@@ -425,6 +425,13 @@ off_t lseek(int descriptor, off_t offset, int from)
     return (off_t)syscall(SYS_lseek, descriptor, offset, from);
 }
 
+int fchmod(int descriptor, mode_t mode)
+{
+    if (call_fails(FAULTS_MODE, 0, NULL))
+        return -1;
+    return (int)syscall(SYS_fchmod, descriptor, mode);
+}
+
 int fstat(int descriptor, struct stat *info)
 {
     if (call_fails(FAULTS_STAT, 0, NULL))

@@ -33,6 +33,7 @@ enum faults_call {
     FAULTS_CLOSE,
     FAULTS_SEEK,
     FAULTS_STAT,
+    FAULTS_MODE,
     FAULTS_N_CALLS
 };
 

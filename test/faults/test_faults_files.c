@@ -16,10 +16,10 @@
 #include "scenarios.h"
 
 static const int errors[] = {
-    EINTR, EIO, ENOSPC, FAULTS_SHORT, FAULTS_ZERO, EOPNOTSUPP};
+    EINTR, EIO, ENOSPC, EPERM, FAULTS_SHORT, FAULTS_ZERO, EOPNOTSUPP};
 
 static const char *const call_names[] = {"open", "read", "write", "fsync",
-    "rename", "linkat", "close", "lseek", "fstat", "none"};
+    "rename", "linkat", "close", "lseek", "fstat", "fchmod", "none"};
 
 static int64_t n_files(void)
 {
@@ -41,6 +41,8 @@ static int32_t must_succeed(enum faults_call call, int error, int32_t special)
     if (error == EINTR)
         return call == FAULTS_OPEN || call == FAULTS_READ ||
                call == FAULTS_WRITE || call == FAULTS_CLOSE;
+    if (call == FAULTS_MODE) /* a file system without modes */
+        return error == EPERM || error == EOPNOTSUPP;
     return call == FAULTS_OPEN && special;
 }
 
@@ -51,7 +53,9 @@ static int32_t must_fail(enum faults_call call, int error)
         (error == FAULTS_ZERO && call == FAULTS_READ)) /* the end of a file */
         return 0;
     return call == FAULTS_READ || call == FAULTS_WRITE || call == FAULTS_SYNC ||
-           call == FAULTS_RENAME || call == FAULTS_LINK || call == FAULTS_SEEK;
+           call == FAULTS_RENAME || call == FAULTS_LINK ||
+           call == FAULTS_SEEK ||
+           (call == FAULTS_MODE && !must_succeed(call, error, 0));
 }
 
 static uint64_t target_hash(const struct faults_scenario *scenario)

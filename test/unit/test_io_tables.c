@@ -29,6 +29,7 @@ enum wrong {
     DIMENSIONS,
     ROWS_LESS,
     NONE_LEFT,
+    MANY, /* that many rows, the further ones valid layers */
     INTEGER,
     REAL
 };
@@ -54,6 +55,7 @@ static const struct {
     {NEAR, ROWS_LESS, 0, 0, "tensor " SEEDS " has "},
     {BEAM, NONE_LEFT, 0, 0, BEAM " has 0 rows, expected 1"},
     {LAYERS, NONE_LEFT, 0, 0, "completion: 0 layers, expected 1 to 64"},
+    {LAYERS, MANY, 65, 0, "completion: 65 layers, expected 1 to 64"},
     {LAYERS, INTEGER, 0, -1, "completion: layer 0 is (-1, "},
     {LAYERS, INTEGER, 0, 2147483648.0, "completion: layer 0 is (2147483648, "},
     {LAYERS, INTEGER, 4, -1, "completion: layer 1 is ("},
@@ -111,9 +113,27 @@ static void cut(struct etx_tensor *tensor, int64_t n_rows)
     tensor->n_values = n_rows * tensor->dim[1];
 }
 
+/* The layers of a detector that has n of them. */
+static void *more_layers(struct etx_tensor *tensor, int64_t n)
+{
+    int64_t *layers = etx_test_alloc(3 * n, sizeof *layers);
+
+    ck_assert_int_lt(tensor->dim[0], n);
+    memcpy(layers, tensor->data, (size_t)tensor->n_values * sizeof *layers);
+    for (int64_t k = tensor->dim[0]; k < n; k++) {
+        layers[3 * k] = 1000;
+        layers[3 * k + 1] = k;
+    }
+    tensor->data = layers;
+    cut(tensor, n);
+    return layers;
+}
+
 static void *change(struct etx_tensor *tensor, int32_t row)
 {
     switch (tables[row].wrong) {
+    case MANY:
+        return more_layers(tensor, tables[row].at);
     case MISSING:
         strcpy(tensor->name, "completion.other");
         break;
@@ -166,6 +186,28 @@ IO_TEST(test_io_tables_refused, .rows = ROWS(tables))
     ck_assert_fails(
         etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT, tables[_i].piece);
     ck_assert_ptr_null(model);
+    etx_bytes_release(&bytes);
+}
+
+/* As many layers as a table may have. */
+IO_TEST(test_io_tables_most_layers)
+{
+    static struct etx_tensor tensors[MAX_TENSORS];
+    scoped_tensor_file *file = NULL;
+    scoped_model *model = NULL;
+    struct etx_bytes bytes;
+    scoped void *values = NULL;
+
+    ck_assert_ok(etx_tensor_file_read(&bytes, MODEL));
+    ck_assert_ok(etx_tensor_file_parse(&file, bytes.data, bytes.size));
+    memcpy(tensors, file->tensor, (size_t)file->n_tensors * sizeof tensors[0]);
+    for (int64_t t = 0; t < file->n_tensors; t++)
+        if (strcmp(tensors[t].name, LAYERS) == 0)
+            values = more_layers(&tensors[t], 64);
+    ck_assert_ptr_nonnull(values);
+    ck_assert_ok(etx_tensor_file_write(
+        io_path("m"), file->n_tensors, tensors, file->metadata));
+    ck_assert_ok(etx_model_load(&model, io_path("m")));
     etx_bytes_release(&bytes);
 }
 

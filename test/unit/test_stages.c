@@ -74,13 +74,23 @@ ETX_TEST(test_stages_count_operations_and_bytes)
 
 #define N_BATCH 5
 
-/* Events that ship, in turn; and the tracks of each alone. */
+/* Events that ship, in turn; and of each alone the tracks and scored edges. */
 struct batch {
     etx_model *model;
     etx_event *own[2];
     const etx_event *event[N_BATCH];
     etx_tracks *alone[N_BATCH], *tracks[N_BATCH];
+    int64_t n_edges[N_BATCH];
 };
+
+static int64_t scored_edges(const etx_context *context)
+{
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+
+    ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_GNN));
+    ck_assert(timing.seconds > 0.0 && timing.gflop > 0.0);
+    return timing.n_edges;
+}
 
 static void open_batch(struct batch *batch)
 {
@@ -94,6 +104,7 @@ static void open_batch(struct batch *batch)
         batch->event[e] = batch->own[e % 2];
         ck_assert_ok(etx_find_tracks(
             &batch->alone[e], context, batch->model, batch->event[e]));
+        batch->n_edges[e] = scored_edges(context);
     }
 }
 
@@ -119,17 +130,55 @@ ETX_TEST(test_batch_is_single_calls, .rows = 3)
     options.n_threads = 1 + _i;
     ck_assert_ok(etx_context_create(&context, &options));
     for (int32_t n = N_BATCH; n >= 0; n -= 2) {
+        int64_t n_edges = 0;
+
         ck_assert_ok(etx_find_tracks_batch(
             batch.tracks, context, batch.model, n, batch.event));
         for (int32_t e = 0; e < n; e++) {
             job_assert_same_tracks(batch.alone[e], batch.tracks[e]);
             etx_tracks_free(batch.tracks[e]);
+            n_edges += batch.n_edges[e];
         }
+        ck_assert_int_eq(scored_edges(context), n_edges);
     }
-    etx_stage_timing timing = {.struct_size = sizeof timing};
+    close_batch(&batch);
+}
 
-    ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_GNN));
-    ck_assert(timing.seconds > 0.0 && timing.gflop > 0.0);
+/* Whether the first n events pass within a bound on scratch memory. */
+static int32_t fits(
+    const struct batch *batch, int64_t n, int32_t n_threads, int64_t limit)
+{
+    scoped_context *context =
+        etx_test_context_with(n_threads, limit, NULL, NULL);
+    etx_tracks *tracks[2] = {NULL};
+    const etx_status status = etx_find_tracks_batch(
+        tracks, context, batch->model, n, batch->event);
+
+    ck_assert_msg(status == ETX_OK || status == ETX_ERR_MEMORY ||
+                      status == ETX_ERR_LIMIT,
+        "%s", etx_last_error());
+    for (int64_t e = 0; e < n; e++)
+        etx_tracks_free(tracks[e]);
+    return status == ETX_OK;
+}
+
+/* Two threads with an event each have half of memory_limit each. */
+ETX_TEST(test_batch_shares_memory_limit)
+{
+    int64_t least = 1; /* KiB that one event needs, within */
+    int64_t enough = 1024 * 1024;
+    struct batch batch;
+
+    open_batch(&batch);
+    batch.event[1] = batch.event[0];
+    ck_assert(!fits(&batch, 1, 1, least << 10));
+    while (least + 1 < enough) {
+        const int64_t middle = (least + enough) / 2;
+
+        *(fits(&batch, 1, 1, middle << 10) ? &enough : &least) = middle;
+    }
+    ck_assert(fits(&batch, 2, 2, 2 * enough << 10));
+    ck_assert(!fits(&batch, 2, 2, 2 * least << 10));
     close_batch(&batch);
 }
 

@@ -256,6 +256,35 @@ ETX_TEST(test_track_fitting_outliers)
     ck_assert_int_eq(etx_tracks_offsets(cleaned)[1], FIT_N_LAYERS - 1);
 }
 
+/* A track of three hits keeps all of them, one of four loses the wrong one. */
+ETX_TEST(test_track_fitting_outliers_of_few_hits, .rows = 2)
+{
+    const int64_t n_hits = 3 + _i;
+    scoped struct fit_sample *sample = new_fit_sample(20, 0.0, 0.0);
+    scoped etx_track_parameters *out = etx_test_alloc(20, sizeof *out);
+    scoped uint8_t *is_outlier = etx_test_alloc(20 * FIT_N_LAYERS, 1);
+    etx_fit_options options = options_with(0.0f);
+    int64_t n_outliers = 0;
+
+    for (int64_t t = 0; t < 20; t++) {
+        for (int64_t l = n_hits; l < FIT_N_LAYERS; l++)
+            sample->label[t * FIT_N_LAYERS + l] = -1;
+        for (int k = 0; k < 3; k++)
+            sample->position[3 * (t * FIT_N_LAYERS + 2) + k] +=
+                4.0f * FIT_PITCH_V;
+    }
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    options.max_hit_chi2 = 9.0f;
+    fit(out, is_outlier, sample, tracks, 1, &options);
+    for (int64_t k = 0; k < 20 * n_hits; k++)
+        n_outliers += is_outlier[k];
+    ck_assert_int_ge(n_outliers, _i == 0 ? 0 : 18);
+    for (int64_t t = 0; t < 20; t++)
+        ck_assert_int_eq(
+            out[t].n_degrees, 2 * (n_hits - out[t].n_outliers) - ETX_N_FIT);
+    ck_assert_int_le(n_outliers, 20 * _i);
+}
+
 /* However far hits are off, a track has as many outliers as it says, or is not
  * fitted and has none. */
 ETX_TEST(test_track_fitting_counts_outliers)
@@ -548,8 +577,8 @@ ETX_TEST(test_track_fitting_refused)
     ck_assert_refused(etx_tracks_select(&selected, NULL, NULL, NULL), "tracks");
 }
 
-/* Three tracks of six hits, with parameters, and what is left of them: the
- * number of hits of each, 0: gone. */
+/* Three tracks of up to six hits (-1: no more), with parameters, and what is left
+ * of them: the number of hits of each, 0: gone. */
 static const struct {
     const char *name;
     int32_t hits[3][6];
@@ -569,6 +598,12 @@ static const struct {
     {"of equals the first",
         {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 0, 0},
         {7, 7, 7}, 0, 4, {4.0, 4.0, 4.0}, {6, 0, 0}},
+    {"hits less holes count: five without before six with two",
+        {{0, 1, 2, 3, 4, -1}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}},
+        {0, 2, 3}, {7, 7, 7}, 0, 4, {9.0, 4.0, 7.0}, {5, 0, 0}},
+    {"more hits count before chi2",
+        {{0, 1, 2, 3, 4, -1}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, -1, -1}},
+        {0, 0, 0}, {7, 7, 7}, 0, 4, {4.0, 9.0, 3.0}, {0, 6, 0}},
     {"not fitted is last",
         {{0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1, 0}, {0, 1, 2, 3, 4, 5}}, {0, 5, 0},
         {0, 7, 0}, 0, 4, {0.0, 90.0, 0.0}, {0, 6, 0}},
@@ -588,7 +623,8 @@ static const struct {
 
 ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
 {
-    static const int64_t offsets[] = {0, 6, 12, 18};
+    int64_t offsets[4] = {0};
+    int32_t hits[18];
     etx_track_parameters parameters[3] = {{.chi2 = 0.0}};
     scoped_tracks *tracks = NULL;
     scoped_tracks *left = NULL;
@@ -598,9 +634,11 @@ ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
         parameters[t].chi2 = resolved[_i].chi2[t];
         parameters[t].n_holes = resolved[_i].n_holes[t];
         parameters[t].n_degrees = resolved[_i].n_degrees[t];
+        offsets[t + 1] = offsets[t];
+        for (int k = 0; k < 6 && resolved[_i].hits[t][k] >= 0; k++)
+            hits[offsets[t + 1]++] = resolved[_i].hits[t][k];
     }
-    ck_assert_ok(
-        etx_tracks_from_lists(&tracks, 18, 3, offsets, resolved[_i].hits[0]));
+    ck_assert_ok(etx_tracks_from_lists(&tracks, 18, 3, offsets, hits));
     ck_assert_ok(etx_tracks_resolve(&left, tracks, parameters,
         resolved[_i].max_shared, resolved[_i].min_hits));
     ck_assert_int_eq(etx_tracks_n_hits(left), 18);
@@ -614,7 +652,7 @@ ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
             "%s: track %d", resolved[_i].name, t);
         /* In these rows the last hits of a track are those that it keeps. */
         ck_assert_mem_eq(etx_tracks_hits(left) + begin,
-            resolved[_i].hits[t] + 6 - n_left,
+            hits + offsets[t + 1] - n_left,
             (size_t)n_left * sizeof(int32_t));
     }
     ck_assert_int_eq(etx_tracks_count(left), n);

@@ -1,7 +1,9 @@
 /* test_train_losses.c -- reductions, averages over graphs, chunks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "memory/arena.h"
 #include "train/objective/edge_loss.h"
+#include "train/objective/momentum_loss.h"
 
 #include "train_bench.h"
 
@@ -118,6 +120,43 @@ ETX_TEST(test_train_losses_totals, .rows = 8)
         totals.n_false += 1.0;
     ck_assert_double_eq_tol(etx_edge_totals_loss(&totals, reduction),
         by_hand(reduction, (double)options.focal_gamma), 1e-6);
+}
+
+/* The momentum of an edge's particle, which counts as 20 MeV where it is less. */
+ETX_TEST(test_train_losses_momentum, .rows = 2)
+{
+    static const float pt[] = {2.0f, 0.021f, 0.019f, 0.001f, 0.0f};
+    static const double expected[] = {2.0, 0.021, 0.02, 0.02, NAN};
+    const struct etx_train_loss options = {
+        .pt_target = _i == 0 ? ETX_PT_LOG : ETX_PT_INVERSE};
+    scoped_arena *arena = NULL;
+    etx_particle particle[N] = {{.id = 0}};
+    int64_t id[N];
+    int32_t node[N];
+    float position[3 * N] = {0.0f};
+    float all[N];
+    float *out = NULL;
+    struct etx_step_edges edges = {.n = N, .target = all, .weight = all};
+
+    for (int32_t k = 0; k < N; k++) {
+        position[3 * k] = 1.0f;
+        particle[k] = (etx_particle){.id = k + 1, .momentum = {pt[k]}};
+        id[k] = k + 1;
+        node[k] = k;
+        all[k] = 1.0f;
+    }
+    scoped_event *event = etx_test_event(N, position);
+    scoped_graph *graph = NULL;
+    ck_assert_ok(etx_event_set_truth(event, id, NULL, N, particle));
+    ck_assert_ok(
+        etx_graph_from_edges(&graph, N, N, node, node, NULL, NULL));
+    ck_assert_ok(etx_arena_create(&arena, 0));
+    ck_assert_ok(
+        etx_pt_targets(&out, arena, &options, event, NULL, graph, &edges));
+    for (int32_t k = 0; k < N - 1; k++)
+        ck_assert_double_eq_tol((double)out[k],
+            _i == 0 ? log(expected[k]) : 1.0 / expected[k], 1e-5);
+    ck_assert(isnan(out[N - 1]));
 }
 
 /* ------------------------------------------------------- whole networks -- */
