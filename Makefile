@@ -308,7 +308,7 @@ docs: $(SHARED)
 	@doxygen docs/Doxyfile
 	@if python3 -c 'import pdoc' 2>/dev/null; then \
 	    ETX_LIBRARY=$(SHARED) PYTHONPATH=bindings/python \
-	        python3 -m pdoc -o docs/html/python exatrkx exatrkx.plots; \
+	        python3 -m pdoc -o docs/html/python exatrkx exatrkx.plotting; \
 	else echo 'docs: no pages of the Python package: pip install pdoc'; fi
 
 # The C interface for Python, from the headers; test/python compares.

@@ -24,7 +24,7 @@ simulate()
     seed=$4
     shift 4
     [ ! -d "$out/$name" ] || return 0
-    python3 -m exatrkx.simulate --out "$out/$name.part" \
+    python3 -m exatrkx simulate --out "$out/$name.part" \
         --events "$events" --set "$set" --seed "$seed" "$@"
     mv "$out/$name.part" "$out/$name"
 }
@@ -61,7 +61,7 @@ adjust()
     from=$1
     to=$2
     shift 2
-    python3 -m exatrkx.adjust "$out/$from.safetensors" \
+    python3 -m exatrkx adjust "$out/$from.safetensors" \
         --out "$out/$to.safetensors" "$@"
 }
 
@@ -97,7 +97,7 @@ adjust default_large accurate_embedding embedding.graph.radius=0.6 \
     embedding.graph.max_edges_per_hit=150
 stage filter_accurate filter_accurate --start "$out/accurate_embedding.safetensors"
 adjust filter_accurate accurate_bounded filter.cut=0.003 filter.max_edges_per_hit=14
-python3 -m exatrkx.widen "$out/accurate_bounded.safetensors" \
+python3 -m exatrkx widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_last accurate --start "$out/gnn_accurate.safetensors"

@@ -188,11 +188,11 @@ TABLES: dict[str, Table] = {
     ),
     "compared": Table(
         "docs/simulation.md",
-        "python3 -m exatrkx.compare_events --detectors examples/data/detectors.csv.gz "
+        "python3 -m exatrkx compare-events --detectors examples/data/detectors.csv.gz "
         "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml",
         (),
         ("trackml_event", "test-medium", "test-medium-trackml"),
-        ("bindings/python/exatrkx/compare_events.py",),
+        ("bindings/python/exatrkx/tools/compare_events.py",),
     ),
     "chain": study(
         f"{PAGES}/acts-files.md",
@@ -326,7 +326,7 @@ TABLES: dict[str, Table] = {
         "retrained",
         "--data $EVENTS/train-medium --events $EVENTS/test-medium",
         [TEN, "test-medium"],
-        (*PIPELINE, *TRAINING, "bindings/python/exatrkx/shrink.py"),
+        (*PIPELINE, *TRAINING, "bindings/python/exatrkx/tools/shrink.py"),
         (DEFAULT,),
     ),
     "costs": Table(

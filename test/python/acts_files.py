@@ -2,7 +2,7 @@
 
     python test/python/acts_files.py --out DIR [--events 4] [--pileup 20] [--seed 1]
 
-The collisions of exatrkx.simulate without noise, with every hit, through ACTS's
+The collisions of exatrkx simulate without noise, with every hit, through ACTS's
 own digitization, space points (of one measurement each) and writers.
 
 SPDX-License-Identifier: Apache-2.0
@@ -21,12 +21,12 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python"))
 
-from exatrkx import _fatras, _generator
+from exatrkx.simulation import fatras, generator
 
 VOLUMES = (7, 8, 9, 12, 13, 14, 16, 17, 18)
 
 
-def sequencer(simulation: _fatras.Fatras, seed: int, out: Path) -> Any:
+def sequencer(simulation: fatras.Fatras, seed: int, out: Path) -> Any:
     """The loop of the simulation, which also writes all files to out."""
     import acts
     import acts.examples as ae
@@ -62,13 +62,13 @@ def sequencer(simulation: _fatras.Fatras, seed: int, out: Path) -> Any:
 
 
 def write_event(
-    simulation: _fatras.Fatras, pileup: int, seed: int, event: int, out: Path
+    simulation: fatras.Fatras, pileup: int, seed: int, event: int, out: Path
 ) -> None:
     """One event under its number."""
     rng = np.random.default_rng((seed, event))
-    particles = _generator.generate(rng, pileup, 0.15)
+    particles = generator.generate(rng, pileup, 0.15)
     with tempfile.TemporaryDirectory() as folder:
-        _fatras.write_particles(simulation.file("particles"), particles)
+        fatras.write_particles(simulation.file("particles"), particles)
         sequencer(simulation, int(rng.integers(2**31)), Path(folder)).run()
         for path in Path(folder).iterdir():
             name = path.name.replace("event000000000", f"event{event:09d}")
@@ -84,7 +84,7 @@ def main() -> int:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        simulation = _fatras.Fatras(scratch)
+        simulation = fatras.Fatras(scratch)
         for event in range(options.events):
             write_event(simulation, options.pileup, options.seed, event, options.out)
     return 0

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 from support import LIBRARY, FolderCase
 
-from exatrkx import convert, safetensors_file
+from exatrkx.conversion import convert
+from exatrkx.files import safetensors
 
 
 def sequential(name: str, widths: list[int], norm: str = "affine") -> dict:
@@ -99,7 +100,7 @@ class ConvertCase(FolderCase):
     def convert_state(self, family: str, state: dict, *arguments: str) -> dict:
         """Convert arrays; the stage of etx.config."""
         np.savez(self.path("w.npz"), **state)
-        _, metadata = safetensors_file.read(
+        _, metadata = safetensors.read(
             self.convert_well(family, "w.npz", *arguments)
         )
         return json.loads(metadata["etx.config"])[convert.STAGES[family]]

@@ -11,7 +11,9 @@ import io
 import numpy as np
 from support import FolderCase, needs
 
-from exatrkx import _fatras, _trackml_csv, acts_csv
+from exatrkx.files import trackml_csv
+from exatrkx.simulation import fatras
+from exatrkx.tools import acts_csv
 
 NONE = 2**64 - 1
 PIXEL = (8 << 56) + (2 << 36) + (17 << 8)
@@ -63,7 +65,7 @@ class ActsCsv(FolderCase):
         self.assertEqual(code, 0, text)
         prefix = self.out / "event000000003"
         kinds = ("hits", "truth", "particles")
-        return {k: _trackml_csv.read_table(f"{prefix}-{k}.csv.gz") for k in kinds}
+        return {k: trackml_csv.read_table(f"{prefix}-{k}.csv.gz") for k in kinds}
 
     def test_measurements(self) -> None:
         """The first particle of a measurement; an unknown one is noise."""
@@ -114,7 +116,7 @@ class FromActs(FolderCase):
         import acts_files
 
         (self.folder / "scratch").mkdir()
-        simulation = _fatras.Fatras(str(self.folder / "scratch"))
+        simulation = fatras.Fatras(str(self.folder / "scratch"))
         acts_files.write_event(simulation, 1, 3, 0, self.folder)
         tables = acts_csv.convert(acts_csv.Event(self.folder / "event000000000"))
         hits, truth = tables["hits"], tables["truth"]

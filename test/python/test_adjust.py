@@ -16,7 +16,9 @@ from support import EVENT, MODEL, ModelToolCase
 
 import numpy as np
 import exatrkx
-from exatrkx import adjust, convert, safetensors_file, shrink, widen
+from exatrkx.conversion import convert
+from exatrkx.files import safetensors
+from exatrkx.tools import adjust, shrink, widen
 
 
 class Adjust(ModelToolCase):
@@ -35,8 +37,8 @@ class Adjust(ModelToolCase):
         self.assertEqual(config["label"]["min_hits"], 7)
         self.assertEqual(config["label"]["method"], "walkthrough")
         self.assertEqual(config["embedding"]["graph"]["radius"], 0.375)
-        before, _ = safetensors_file.read(str(MODEL))
-        after, _ = safetensors_file.read(str(self.out))
+        before, _ = safetensors.read(str(MODEL))
+        after, _ = safetensors.read(str(self.out))
         self.assertEqual(before.keys(), after.keys())
         for name, values in before.items():
             np.testing.assert_array_equal(values, after[name])
@@ -74,10 +76,10 @@ class Adjust(ModelToolCase):
 
     def test_broken_config(self) -> None:
         """A line, from every tool that reads a model file."""
-        tensors, metadata = safetensors_file.read(str(MODEL))
+        tensors, metadata = safetensors.read(str(MODEL))
         for text, said in (("{", "not valid JSON"), ("[]", "no object but list"), ('{"gnn": 3}', "gnn is no object")):
             path = self.folder / "broken.safetensors"
-            safetensors_file.write(str(path), tensors, {"etx.config": text})
+            safetensors.write(str(path), tensors, {"etx.config": text})
             for tool, options in ((adjust, ["--without-cells"]), (shrink, []), (widen, [])):
                 self.tool = tool
                 with self.subTest(text, tool=tool.__name__):
@@ -88,20 +90,20 @@ class Adjust(ModelToolCase):
                 convert.read_model(str(path))
         self.tool = shrink
         config = json.loads(metadata["etx.config"]) | {"training": "mine"}
-        safetensors_file.write(str(path), tensors, {"etx.config": json.dumps(config)})
+        safetensors.write(str(path), tensors, {"etx.config": json.dumps(config)})
         self.assertEqual(self.run_main("--prune", "0.5", model=path)[0], 0)
         done = exatrkx.Model.load(self.out).config["training"]
         self.assertEqual(done, {"shrink": {"prune": 0.5, "quantise": "none"}})
 
     def test_without_edge_features(self) -> None:
-        tensors, metadata = safetensors_file.read(str(MODEL))
+        tensors, metadata = safetensors.read(str(MODEL))
         config = json.loads(metadata["etx.config"])
         n = len(config["filter"]["node_features"])
         del config["filter"]["edge_features"]
         weight = tensors["filter.layers.0.weight"][:, : 2 * n]
         tensors["filter.layers.0.weight"] = np.ascontiguousarray(weight)
         path = self.folder / "m.safetensors"
-        safetensors_file.write(str(path), tensors, {"etx.config": json.dumps(config)})
+        safetensors.write(str(path), tensors, {"etx.config": json.dumps(config)})
         code, text = self.run_main("--without-cells", model=path)
         self.assertEqual(code, 0, text)
 

@@ -13,7 +13,7 @@ from support import EVENT, PACKAGE, LibraryCase, needs
 import exatrkx
 import numpy as np
 from exatrkx import _arrays
-from exatrkx._trackml_csv import read_event
+from exatrkx.files.trackml_csv import read_event
 
 
 class Interface:

@@ -15,7 +15,7 @@ from unittest import mock
 from support import BUILD, EVENT, ROOT, LibraryCase, needs
 
 import exatrkx
-from exatrkx import _trackml_csv
+from exatrkx.files import trackml_csv
 from exatrkx.__main__ import MODULES, main
 
 EVALUATE = BUILD / "examples" / "etx-evaluate"
@@ -123,9 +123,9 @@ class TestCommands(LibraryCase):
             (self.folder / name).touch()
         for name in ("old-hits.csv.bak", "c-hits.csv.part", "d-truth.csv"):
             (self.folder / name).touch()
-        prefixes = _trackml_csv.find_events(str(self.folder))
+        prefixes = trackml_csv.find_events(str(self.folder))
         self.assertEqual(prefixes, [f"{self.folder}/a", f"{self.folder}/b"])
-        files = [_trackml_csv.find_file(prefix, "hits") for prefix in prefixes]
+        files = [trackml_csv.find_file(prefix, "hits") for prefix in prefixes]
         self.assertEqual(
             files, [f"{self.folder}/a-hits.csv", f"{self.folder}/b-hits.csv.gz"]
         )

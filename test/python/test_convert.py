@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from convert_case import ConvertCase, attention, interaction, sequential
 
-from exatrkx import _state_dict, safetensors_file
+from exatrkx.conversion import state_dict
+from exatrkx.files import safetensors
 
 
 class TestFamilies(ConvertCase):
@@ -145,7 +146,7 @@ class TestFamilies(ConvertCase):
                 "--label",
                 '{"method": "components", "cut": 0.75}',
             )
-            tensors, metadata = safetensors_file.read(self.path("m.safetensors"))
+            tensors, metadata = safetensors.read(self.path("m.safetensors"))
             config = json.loads(metadata["etx.config"])
             self.assertEqual(set(config), {"schema", "embedding", "filter", "label"})
             self.assertEqual(len(tensors), 6 + 6)
@@ -192,7 +193,7 @@ class TestFamilies(ConvertCase):
                 self.assertIn(piece, text)
 
     def test_yaml(self) -> None:
-        found = _state_dict.parse_yaml(
+        found = state_dict.parse_yaml(
             "# comment\na: 1\nb: 0.5\nc: ReLU # why\nd:\n- x\n- 2\n"
             "e: [r, 'phi']\nf: null\ng: true\nh:\n  nested: 1\ni: 1e-3\n"
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import safetensors_file
+from exatrkx.files import safetensors
 from support import LIBRARY, needs
 
 FIRST = {
@@ -267,7 +267,7 @@ class TestAcorn(ConvertCase):
         self.save(SECOND | changes)
         status, text = self.convert("interaction_network", "w.ckpt")
         self.assertEqual(status, 0, text)
-        _, metadata = safetensors_file.read(self.path("m.safetensors"))
+        _, metadata = safetensors.read(self.path("m.safetensors"))
         return text, json.loads(metadata["etx.config"])["gnn"]
 
     def test_features(self) -> None:
@@ -338,6 +338,6 @@ class TestAcorn(ConvertCase):
         status, text = self.convert("mlp", "w.ckpt", "--graph", '{"radius": 0.2}')
         self.assertEqual((status, text), (0, text))
         self.assertNotIn("r_infer", text)
-        _, metadata = safetensors_file.read(self.path("m.safetensors"))
+        _, metadata = safetensors.read(self.path("m.safetensors"))
         graph = json.loads(metadata["etx.config"])["embedding"]["graph"]
         self.assertEqual(graph["radius"], 0.2)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import safetensors_file
+from exatrkx.files import safetensors
 from support import REFERENCE, needs
 
 MODELS = REFERENCE / "exatrkx_models"
@@ -34,7 +34,7 @@ class TestReference(ConvertCase):
             ("edge_filter", "weights_trackml_filter.npz", None),
         ]:
             with self.subTest(name):
-                tensors, _ = safetensors_file.parse(self.convert_file(family, name))
+                tensors, _ = safetensors.parse(self.convert_file(family, name))
                 with np.load(str(MODELS / name)) as weights:
                     expected = sum(value.size for value in weights.values())
                 found = sum(value.size for value in tensors.values())
@@ -84,7 +84,7 @@ class TestTorch(ConvertCase):
         torch.save({"network." + k: v for k, v in network.state_dict().items()}, path)
         status, text = self.convert("mlp", path, out="m")
         self.assertEqual(status, 0, text)
-        tensors, _ = safetensors_file.read(self.path("m"))
+        tensors, _ = safetensors.read(self.path("m"))
         self.assertTrue(
             np.array_equal(
                 tensors["embedding.layers.0.weight"], network[0].weight.detach().numpy()

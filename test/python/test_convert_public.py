@@ -18,14 +18,8 @@ import zipfile
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import (
-    _archive,
-    _check,
-    _event_features,
-    _facts,
-    _state_dict,
-    safetensors_file,
-)
+from exatrkx.conversion import archive, check, event_features, facts, state_dict
+from exatrkx.files import safetensors
 from support import EVENT, LIBRARY, REFERENCE, needs
 
 PUBLIC = REFERENCE / "exatrkx_models"
@@ -110,7 +104,7 @@ class TestFiles(ConvertCase):
         return "w.pt"
 
     def stage(self) -> dict:
-        _, metadata = safetensors_file.read(self.path("m.safetensors"))
+        _, metadata = safetensors.read(self.path("m.safetensors"))
         config = json.loads(metadata["etx.config"])
         return next(config[k] for k in ("embedding", "gnn") if k in config)
 
@@ -172,7 +166,7 @@ class TestFiles(ConvertCase):
     def test_event(self) -> None:
         """--check EVENT compares features and scores on an event."""
         options = ("--options", '{"aggregation": ["sum"]}', "--check", str(EVENT))
-        scale = _event_features.Hits.matrix
+        scale = event_features.Hits.matrix
         for kind, family, given in (
             ("mlp", "mlp", options[2:]),
             ("interaction_network", "interaction_network", options),
@@ -182,7 +176,7 @@ class TestFiles(ConvertCase):
             self.assertEqual(status, 0, text)
             self.assertRegex(text, rf"on {EVENT.name}: \d")
             with unittest.mock.patch.object(
-                _event_features.Hits, "matrix", lambda *of: scale(*of) * 1.1
+                event_features.Hits, "matrix", lambda *of: scale(*of) * 1.1
             ):
                 status, text = self.convert(family, "w.pt", *given, out="n")
             self.assertEqual(status, 1, text)
@@ -201,17 +195,17 @@ class TestFiles(ConvertCase):
                 raise RuntimeError("expected Float but found Double")
             return values
 
-        original = _check.Original(1, lambda values: values + 0.25, run_exactly)
+        original = check.Original(1, lambda values: values + 0.25, run_exactly)
         for value, expected in ((1.0, (1.0, 0.25)), (0.0, (0.25, 0.0))):
             found, rounding = original.results(lambda run, v=value: run(np.array([v])))
             self.assertEqual((found.item(), rounding), expected)
         notes: list[str] = []
         few = np.zeros(3)
-        _check._report(few, few + 0.01, 0.02, "point", "here", notes.append)
+        check._report(few, few + 0.01, 0.02, "point", "here", notes.append)
         self.assertIn("of the original in float32: 0.02", notes[0])
         for rounding in (0.0, 0.009):
-            with self.assertRaisesRegex(_facts.ConvertError, "--check: largest"):
-                _check._report(few, few + 0.01, rounding, "point", "here", print)
+            with self.assertRaisesRegex(facts.ConvertError, "--check: largest"):
+                check._report(few, few + 0.01, rounding, "point", "here", print)
 
     @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
     def test_event_edge_features(self) -> None:
@@ -224,8 +218,8 @@ class TestFiles(ConvertCase):
         event = exatrkx.Event.from_arrays([[40, 3, 5], [60, 9, -7], [-40, 1, 2]])
         edges = np.array([[0, 0, 2], [1, 2, 1]])
         own = np.arange(21.0).reshape(3, 7)
-        hits = _event_features.Hits(event)
-        found = _event_features.edge_matrix(hits, edges, features, own)
+        hits = event_features.Hits(event)
+        found = event_features.edge_matrix(hits, edges, features, own)
         r, phi = hits.column("r"), hits.column("phi")
         dphi = np.angle(np.exp(1j * (phi[edges[1]] - phi[edges[0]])))
         slope = dphi / np.pi / (r[edges[1]] - r[edges[0]]) * 1000.0
@@ -243,15 +237,15 @@ class TestFiles(ConvertCase):
             nine = np.full((3, 9), 7.0)
             nine[:, 0] = 2.0
             event = exatrkx.Event.from_arrays(event.positions, cell_features=nine)
-            value = _event_features.Hits(event).column(name)
+            value = event_features.Hits(event).column(name)
             self.assertLess(np.abs(value - column).max(), 1e-6)
         for refused in (
             lambda: hits.column("cluster_r_1"),
-            lambda: _event_features.edge_matrix(
+            lambda: event_features.edge_matrix(
                 hits, edges, [{"name": "helix_eta", "scale": 1.0}], own
             ),
         ):
-            with self.assertRaisesRegex(_facts.ConvertError, "without EVENT"):
+            with self.assertRaisesRegex(facts.ConvertError, "without EVENT"):
                 refused()
 
     @needs("onnx")
@@ -368,11 +362,11 @@ class TestArchive(ConvertCase):
         for stored in (Mapping(settings), types.SimpleNamespace(**settings)):
             data = pickle.dumps({"state_dict": arrays, "hyper_parameters": stored})
             self.write(data)
-            found = _archive.Archive(self.path("w.pt")).load()
+            found = archive.Archive(self.path("w.pt")).load()
             found["state_dict"] = {
                 name: rng.normal(size=shape) for name, shape in arrays.items()
             }
-            _, hparams = _state_dict._checkpoint("w.pt", found)
+            _, hparams = state_dict._checkpoint("w.pt", found)
             self.assertEqual(hparams, settings)
 
     def test_bounds(self) -> None:
@@ -384,9 +378,9 @@ class TestArchive(ConvertCase):
             (-1, (2,), (1,)),
             (0, (2, 3), (3,)),
         ]:
-            with self.assertRaises(_archive.ConvertError):
-                _archive._tensor(storage, offset, shape, strides)
-        found = _archive._tensor(np.arange(6), 1, (2, 2), (1, 3))
+            with self.assertRaises(archive.ConvertError):
+                archive._tensor(storage, offset, shape, strides)
+        found = archive._tensor(np.arange(6), 1, (2, 2), (1, 3))
         self.assertEqual(found.tolist(), [[1, 4], [2, 5]])
 
     def test_broken(self) -> None:

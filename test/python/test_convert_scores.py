@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from convert_case import ConvertCase, attention, interaction, score, sequential
 
-from exatrkx import convert
+from exatrkx.conversion import convert
 from support import LIBRARY
 
 

@@ -214,7 +214,7 @@ class TestFiles(LibraryCase):
         self.assertEqual(list(self.folder.iterdir()), [path])
 
     def test_without_tracks_or_truth(self) -> None:
-        from exatrkx._display import contents
+        from exatrkx.plotting.display import contents
 
         bare = exatrkx.Event.from_arrays(self.event.positions)
         found = contents(bare, None)
@@ -228,7 +228,7 @@ class TestFiles(LibraryCase):
 
     def test_shared_hits(self) -> None:
         """Tracks that share hits keep all of theirs."""
-        from exatrkx._display import contents
+        from exatrkx.plotting.display import contents
 
         hits, offsets = [0, 1, 2, 1, 2, 3], [0, 3, 6]
         tracks = exatrkx.Tracks.from_lists(len(self.event), offsets, hits)
@@ -241,7 +241,7 @@ class TestFiles(LibraryCase):
 
     def test_wide_ids(self) -> None:
         """Ids of hits have up to 63 bits and keep them."""
-        from exatrkx._display import contents
+        from exatrkx.plotting.display import contents
 
         wide = [2**53 + 1, 2**63 - 1]
         event = exatrkx.Event.from_arrays(np.ones((2, 3)), hit_ids=wide)
@@ -299,13 +299,13 @@ class TestFiles(LibraryCase):
 
     def test_picture_colours(self) -> None:
         """Grey are the hits without a track, and these alone."""
-        from exatrkx import _picture
-        from exatrkx._plot_style import GREY
+        from exatrkx.plotting import picture
+        from exatrkx.plotting.style import GREY
         from matplotlib.figure import Figure
 
         axes = Figure().subplots()
         x, y, _ = self.event.positions.astype(float).T
-        _picture.draw(axes, x, y, list(self.tracks))
+        picture.draw(axes, x, y, list(self.tracks))
         grey = [line for line in axes.lines if line.get_color() == GREY]
         loose = int((self.tracks.labels < 0).sum())
         self.assertEqual([len(line.get_xdata()) for line in grey], [loose])

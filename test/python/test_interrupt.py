@@ -80,7 +80,7 @@ class TestInterrupt(LibraryCase):
         """One line instead of a traceback, and the status of shells."""
         text = io.StringIO()
         with (
-            mock.patch("exatrkx._command_find.main", side_effect=KeyboardInterrupt),
+            mock.patch("exatrkx.tools.find_tracks.main", side_effect=KeyboardInterrupt),
             contextlib.redirect_stderr(text),
         ):
             self.assertEqual(__main__.main(["find-tracks"]), 130)

@@ -450,7 +450,7 @@ class TestErrors(LibraryCase):
     def test_missing_library(self) -> None:
         """A clear ImportError; what needs no library still works."""
         code = (
-            "import exatrkx, exatrkx.safetensors_file\n"
+            "import exatrkx, exatrkx.files.safetensors\n"
             "try:\n    exatrkx.Model\n"
             "except ImportError as e:\n    print(e)\n"
         )

@@ -46,7 +46,7 @@ class LrtEvents(FolderCase):
         environment = dict(os.environ, PYTHONPATH=str(PACKAGE))
         self.model = self.out / "lrt_gnn.safetensors"
         subprocess.run(
-            [sys.executable, "-m", "exatrkx.convert", "--family", "attention_gnn",
+            [sys.executable, "-m", "exatrkx", "convert", "--family", "attention_gnn",
              "--weights", str(self.weights),
              "--hparams", str(models / "lrt_gnn.hparams.yaml"),
              "--node-features", "r:3000,phi:3.141592653589793,z:400",

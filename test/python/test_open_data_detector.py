@@ -14,13 +14,13 @@ import tempfile
 import unittest
 
 import numpy as np
-from exatrkx import (
-    _fatras,
-    _generator,
-    _open_data_detector,
-    _space_points,
-    _trackml_csv,
+from exatrkx.files import trackml_csv
+from exatrkx.simulation import (
+    fatras,
+    generator,
+    open_data_detector,
     simulate,
+    space_points,
 )
 from support import needs
 
@@ -34,14 +34,14 @@ class OpenDataDetector(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = tempfile.TemporaryDirectory()
-        if not _open_data_detector.is_supported():
+        if not open_data_detector.is_supported():
             out = ["--detector", "open-data", "--set", "small", "--out", cls.folder.name]
             text = io.StringIO()
             with contextlib.redirect_stderr(text):
                 assert simulate.main(out) == 1
             assert "needs pyacts 48 or later" in text.getvalue()
             raise unittest.SkipTest("pyacts before 48")
-        cls.fatras = _fatras.Fatras(cls.folder.name, detector="open-data")
+        cls.fatras = fatras.Fatras(cls.folder.name, detector="open-data")
         cls.modules = cls.fatras.modules
         rng = np.random.default_rng(1)
         cls.eta = rng.uniform(-3.0, 3.0, 4000)
@@ -58,22 +58,22 @@ class OpenDataDetector(unittest.TestCase):
         phi: np.ndarray,
         eta: np.ndarray,
         position: np.ndarray | None = None,
-    ) -> _fatras.Measurements:
+    ) -> fatras.Measurements:
         """What muons leave that start from position, or the origin."""
         n = len(phi)
-        muons = _generator.Particles(
+        muons = generator.Particles(
             particle_id=np.arange(1, n + 1),
             pdg=np.full(n, -13),
             mass=np.full(n, MUON_MASS),
             charge=np.ones(n, dtype=np.int64),
             position=np.zeros((n, 3)) if position is None else position,
-            momentum=_generator.momenta(np.full(n, pt), phi, eta),
+            momentum=generator.momenta(np.full(n, pt), phi, eta),
             last_hit=np.full(n, 10**6),
         )
         found, _ = cls.fatras.run(muons, 1)
         return found
 
-    def rows(self, found: _fatras.Measurements, *volumes: int) -> np.ndarray:
+    def rows(self, found: fatras.Measurements, *volumes: int) -> np.ndarray:
         """Whether hits are in one of the volumes."""
         return np.isin(self.modules.volume_id[found.module], volumes)
 
@@ -142,7 +142,7 @@ class OpenDataDetector(unittest.TestCase):
     def test_every_system_has_material(self) -> None:
         """A muon of 10 GeV loses about 0.4 MeV in a millimetre of silicon."""
         momentum = np.linalg.norm(self.found.true_momentum, axis=1)
-        for part in _open_data_detector.PARTS:
+        for part in open_data_detector.PARTS:
             hits = self.rows(self.found, part.volume, part.volume + 1, part.volume + 2)
             particle = self.found.particle[hits]
             count = np.bincount(particle, minlength=len(self.eta))
@@ -189,7 +189,7 @@ class OpenDataDetector(unittest.TestCase):
         for pt, share in ((1.0, (0.5, 0.65)), (2.0, (0.7, 0.85)), (5.0, (0.85, 0.95))):
             phi, eta = rng.uniform(-np.pi, np.pi, 1000), rng.uniform(-0.8, 0.8, 1000)
             found = self.muons(pt, phi, eta)
-            points = _space_points.join(self.modules, found)
+            points = space_points.join(self.modules, found)
             inner = self.rows(points, 29) & (self.modules.layer_id[points.module] == 2)
             inner &= points.particle >= 0
             found_share = len(np.unique(points.particle[inner])) / 1000
@@ -205,7 +205,7 @@ class OpenDataDetector(unittest.TestCase):
         for name in "ab":
             out = os.path.join(self.folder.name, name)
             simulate.make_events(self.fatras, simulate.checked([*arguments, "--out", out]))
-            events.append(_trackml_csv.read_event(os.path.join(out, "event000000000")))
+            events.append(trackml_csv.read_event(os.path.join(out, "event000000000")))
         for table in ("hits", "truth", "particles", "cells"):
             for column, values in events[0][table].items():
                 np.testing.assert_array_equal(values, events[1][table][column])

@@ -29,7 +29,7 @@ if has("torch"):
 
     torch.set_num_threads(1)
     import torch_families
-    from exatrkx import safetensors_file
+    from exatrkx.files import safetensors
 
 N_NODES, N_EDGES, N_STEPS = 60, 150, 10
 N_FEATURES = {"lorentz_network": 6}  # 3 in the others
@@ -180,9 +180,9 @@ def run_c(tensors: dict, config: dict) -> tuple[dict, list]:
     with tempfile.TemporaryDirectory() as folder:
         problem, result = Path(folder, "problem"), Path(folder, "result")
         metadata = {"problem": json.dumps(config)}
-        safetensors_file.write(str(problem), tensors, metadata)
+        safetensors.write(str(problem), tensors, metadata)
         subprocess.run([str(PROGRAM), str(problem), str(result)], check=True)
-        arrays, metadata = safetensors_file.read(str(result))
+        arrays, metadata = safetensors.read(str(result))
     return arrays, json.loads(metadata["parameters"])
 
 

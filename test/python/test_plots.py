@@ -1,4 +1,4 @@
-"""test_plots -- the numbers behind the figures of exatrkx.plots.
+"""test_plots -- the numbers behind the figures of exatrkx.plotting.
 
 What needs matplotlib or the built programs is skipped where they are missing.
 
@@ -18,16 +18,16 @@ from unittest import mock
 import numpy as np
 from support import BUILD, LIBRARY, MODEL, ROOT, FolderCase, needs
 
-from exatrkx import (
-    _edges_plot,
-    _embedding_plot,
-    _event_truth,
-    _radius_plot,
-    _rates,
-    _resolution_plot,
-    _tracks_plot,
-    _training_plot,
-    plots,
+from exatrkx import plotting
+from exatrkx.plotting import (
+    edges_plot,
+    embedding_plot,
+    event_truth,
+    radius_plot,
+    rates,
+    resolution_plot,
+    tracks_plot,
+    training_plot,
 )
 
 PROGRAMS = [
@@ -75,7 +75,7 @@ def run_plots(*arguments: str) -> tuple[int, str]:
     error = io.StringIO()
     with contextlib.redirect_stderr(error):
         try:
-            status = plots.main(arguments)
+            status = plotting.main(arguments)
         except SystemExit as leave:
             status = int(leave.code or 0)
     return status, error.getvalue()
@@ -126,8 +126,8 @@ class CommandLine(unittest.TestCase):
 @needs("matplotlib")
 class Rates(unittest.TestCase):
     def test_clopper_pearson_by_hand(self) -> None:
-        tail = _rates.ONE_SIGMA_TAIL
-        low, high = _rates.clopper_pearson(
+        tail = rates.ONE_SIGMA_TAIL
+        low, high = rates.clopper_pearson(
             np.array([0, 1, 1, 7, 0]), np.array([3, 1, 2, 7, 0])
         )
         np.testing.assert_allclose(
@@ -139,8 +139,8 @@ class Rates(unittest.TestCase):
 
     def test_clopper_pearson_tails(self) -> None:
         """At either end the binomial tail has one sigma's probability."""
-        low, high = _rates.clopper_pearson(np.array([13]), np.array([40]))
-        n, tail = 40, _rates.ONE_SIGMA_TAIL
+        low, high = rates.clopper_pearson(np.array([13]), np.array([40]))
+        n, tail = 40, rates.ONE_SIGMA_TAIL
 
         def term(k: int, p: float) -> float:
             ways = np.prod([(n - i) / (i + 1) for i in range(k)])
@@ -155,7 +155,7 @@ class Rates(unittest.TestCase):
         generator = np.random.default_rng(5)
         score = generator.integers(0, 20, 300) / 20.0  # many ties
         is_true = generator.random(300) < 0.2 + 0.6 * score
-        false, true, area = _rates.roc(score, is_true)
+        false, true, area = rates.roc(score, is_true)
         margin = score[is_true][:, None] - score[~is_true][None, :]
         expected = (margin > 0).mean() + 0.5 * (margin == 0).mean()
         self.assertAlmostEqual(area, expected, places=12)
@@ -164,23 +164,23 @@ class Rates(unittest.TestCase):
 
     def test_cut_keeps_its_share(self) -> None:
         score = np.float32(np.arange(1, 101) / 100.0).astype(np.float64)
-        cut = _rates.cut_that_keeps(score, 0.98)
+        cut = rates.cut_that_keeps(score, 0.98)
         self.assertEqual((score > cut).sum(), 98)
-        self.assertEqual(_rates.count_above(score, np.array([cut]))[0], 98)
+        self.assertEqual(rates.count_above(score, np.array([cut]))[0], 98)
 
 
 @needs("matplotlib")
 class Truth(InFolder):
     def test_true_pairs_follow_distance(self) -> None:
-        event = _event_truth.Event(self.event)
+        event = event_truth.Event(self.event)
         pairs = sorted(np.transpose(event.true_pairs()).tolist())
         self.assertEqual(pairs, [[0, 1], [1, 3], [2, 0], [5, 4]])
 
     def test_kinds(self) -> None:
-        event = _event_truth.Event(self.event)
+        event = event_truth.Event(self.event)
         a, b = np.array([[0, 2], [2, 1], [4, 5], [6, 6], [0, 4]]).T
         kind = event.pair_kind(a, b, 0.5).tolist()
-        t = _event_truth
+        t = event_truth
         self.assertEqual(kind, [t.SIGNAL, t.SAME, t.LOW_PT, t.FALSE, t.FALSE])
 
 
@@ -192,7 +192,7 @@ class Figures(InFolder):
             "src,dst,score\n"
             "0,2,0.9\n2,0,0.7\n0,1,0.4\n5,4,0.8\n2,1,0.6\n6,5,0.5\n0,4,0.1\n",
         )
-        found = _edges_plot.load(self.event, edges, 0.5)
+        found = edges_plot.load(self.event, edges, 0.5)
         cuts = np.array([0.0, 0.45, 0.85])
         expected = np.array([2, 1, 1]) / 3.0  # 1 to 3 has no edge
         np.testing.assert_allclose(found.efficiency(cuts), expected)
@@ -200,13 +200,13 @@ class Figures(InFolder):
         self.assertAlmostEqual(found.roc()[2], 7 / 8)
         # By pT of the inner hit's particle: 0.3, noise, five times 2 GeV.
         bins = np.array([0.1, 1.0, 10.0])
-        part, whole = _edges_plot.binned_purity(found, found.pt, bins, 0.05)
+        part, whole = edges_plot.binned_purity(found, found.pt, bins, 0.05)
         self.assertEqual((part.tolist(), whole.tolist()), ([1, 3], [1, 5]))
         self.check_files("edges", "--edges", edges)
 
     def test_edges_without_scores(self) -> None:
         edges = self.write("edges.csv", "src,dst,score\n0,2,\n0,1,\n0,4,\n")
-        found = _edges_plot.load(self.event, edges, 0.5)
+        found = edges_plot.load(self.event, edges, 0.5)
         self.assertFalse(found.has_scores)
         every = np.array([-np.inf])
         self.assertAlmostEqual(found.efficiency(every)[0], 2 / 3)
@@ -217,8 +217,8 @@ class Figures(InFolder):
         """Two events of one plot keep their edges apart."""
         first = self.write("a.csv", "src,dst,score\n0,2,0.9\n0,1,0.4\n")
         second = self.write("b.csv", "src,dst,score\n0,4,0.1\n")
-        both = _edges_plot.load_all([self.event, self.event], [first, second], 0.5)
-        every, kept = _edges_plot.graph_sizes(both, 0.3)
+        both = edges_plot.load_all([self.event, self.event], [first, second], 0.5)
+        every, kept = edges_plot.graph_sizes(both, 0.3)
         self.assertEqual(every.tolist(), [2, 1])
         self.assertEqual(kept.tolist(), [2, 0])
         self.assertEqual(both.n_hits.tolist(), [7, 7])
@@ -236,12 +236,12 @@ class Figures(InFolder):
     def test_radius_by_hand(self) -> None:
         points = np.array([0.0, 1.0, 0.5, 3.0, 9.0, 9.1, 1.2])[:, None]
         radius = np.array([0.0, 0.15, 0.5, 1.0, 2.0, 20.0])
-        counted = _radius_plot.count_pairs(points, radius)
+        counted = radius_plot.count_pairs(points, radius)
         distance = np.abs(points - points.T)[np.triu_indices(7, 1)]
         expected = [(distance <= r).sum() for r in radius]
         self.assertEqual(counted.tolist(), expected)
-        event = _event_truth.Event(self.event)
-        found = _radius_plot.measure([event], [points], 0.5, 2.0)
+        event = event_truth.Event(self.event)
+        found = radius_plot.measure([event], [points], 0.5, 2.0)
         self.assertEqual(found.n_signal_all, 3)
         self.assertEqual(found.efficiency[-1], 1.0)
         self.assertAlmostEqual(found.radius_for(0.6), 1.0)
@@ -252,16 +252,16 @@ class Figures(InFolder):
     def test_embedding_by_hand(self) -> None:
         """Around hit 0, between 2 and 1 on its particle."""
         points = np.array([0.0, 1.0, 0.5, 0.3, 0.2, 9.1, 1.2])[:, None]
-        event = _event_truth.Event(self.event)
-        found = _embedding_plot.around(event, points, 0, 0.6)
+        event = event_truth.Event(self.event)
+        found = embedding_plot.around(event, points, 0, 0.6)
         self.assertEqual(found.true.tolist(), [2])
         self.assertEqual(found.same.tolist(), [3])
         self.assertEqual(found.false.tolist(), [4])
         self.assertEqual(found.missed.tolist(), [1])
-        self.assertEqual(_embedding_plot.choose(event, points, 0.6, 0.5), 0)
-        self.assertEqual(_embedding_plot.choose(event, points, 0.8, 0.5), 0)
+        self.assertEqual(embedding_plot.choose(event, points, 0.6, 0.5), 0)
+        self.assertEqual(embedding_plot.choose(event, points, 0.8, 0.5), 0)
         line = np.array([[0.0, 0.0], [3.0, 3.0], [1.0, 1.1]])
-        along = _embedding_plot.principal(line)[:, 0]
+        along = embedding_plot.principal(line)[:, 0]
         self.assertAlmostEqual(abs(along[0] / along[1]), 1.0, places=1)
         text = "\n".join(f"{value},0" for value in points[:, 0])
         file = self.write("p.csv", text)
@@ -279,8 +279,8 @@ class Figures(InFolder):
         tracks = self.write(
             "tracks.csv", "hit_id,track_id\n10,1\n11,1\n12,1\n16,1\n13,2\n14,2\n15,0\n"
         )
-        cuts = _tracks_plot.Cuts(min_hits=2, min_track_hits=2)
-        found = _tracks_plot.match(_event_truth.Event(self.event), tracks, cuts)
+        cuts = tracks_plot.Cuts(min_hits=2, min_track_hits=2)
+        found = tracks_plot.match(event_truth.Event(self.event), tracks, cuts)
         self.assertEqual(found.technical_efficiency, 0.5)
         self.assertEqual(found.track_hits.tolist(), [4, 2])
         self.assertEqual(found.track_matches.tolist(), [True, False])
@@ -303,8 +303,8 @@ class Figures(InFolder):
             "4,1,0,0,0,0,0.5",
         ]
         fits = self.write("fits.csv", head + "\n".join(rows) + "\n")
-        found = _resolution_plot.deviations(
-            _event_truth.Event(self.event), tracks, fits
+        found = resolution_plot.deviations(
+            event_truth.Event(self.event), tracks, fits
         )
         expected = [
             [2.0, np.arcsinh(0.5), 0.5, -1.0, -3.1, 0.0, -0.1],
@@ -331,7 +331,7 @@ class Figures(InFolder):
 
     def test_resolution_of_normal_values(self) -> None:
         values = np.random.default_rng(1).normal(scale=2.0, size=20_000)
-        size, error = _resolution_plot.resolution(values)
+        size, error = resolution_plot.resolution(values)
         self.assertAlmostEqual(size, 2.0, delta=0.05)
         self.assertLess(error, 0.03)
         self.assertGreater(error, 0.005)
@@ -347,7 +347,7 @@ class Figures(InFolder):
             self.assertEqual(status, 1)
             self.assertIn(reason, error)
         with self.assertRaisesRegex(ValueError, "no logs"):
-            plots.training([])
+            plotting.training([])
 
     @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
     def test_graph_of_another_event(self) -> None:
@@ -355,24 +355,24 @@ class Figures(InFolder):
 
         graph = exatrkx.Graph.from_edges(5, [0], [1], [0.5])
         with self.assertRaisesRegex(ValueError, "graph of 5 hits, event of 7"):
-            plots.edges(self.event, graph)
+            plotting.edges(self.event, graph)
 
     def test_edges_without_header(self) -> None:
         """The first edge is not taken for one."""
         edges = self.write("edges.csv", "0,1,0.5\n1,2,0.5\n")
         with self.assertRaisesRegex(ValueError, "line 1 is '0,1,0.5', expected src,dst"):
-            _edges_plot.read_edges(edges)
+            edges_plot.read_edges(edges)
 
     def test_save_is_whole(self) -> None:
         """A figure that cannot be drawn leaves the file of before."""
-        from exatrkx import _plot_style
+        from exatrkx.plotting import style
 
-        figure, _ = _plot_style.panels(1, 1)
+        figure, _ = style.panels(1, 1)
         path = self.write("a.svg", "before")
         with mock.patch.object(figure, "savefig") as savefig:
             savefig.side_effect = lambda file, **_: file.write(b"half") / 0
             with self.assertRaises(ZeroDivisionError):
-                _plot_style.save(figure, path)
+                style.save(figure, path)
         self.assertFalse([name for name in os.listdir(self.folder) if "tmp" in name])
         with open(path) as file:
             self.assertEqual(file.read(), "before")
@@ -389,13 +389,13 @@ class Figures(InFolder):
         rows += [{"step": 2, "loss": 0.25, "learning_rate": 0.1}]
         rows += [{"step": 2, "validation": True, "auc": None, "purity": 0.5}]
         text = "\n".join(json.dumps(row) for row in rows) + '\n{"step": 3, "l'
-        log = _training_plot.Log(self.write("run.jsonl", text))
+        log = training_plot.Log(self.write("run.jsonl", text))
         step, loss = log.series("loss")
         self.assertEqual(step.tolist(), [1, 2])
         self.assertEqual(loss.tolist(), [1.0, 0.25])
         self.assertEqual(len(log.series("auc", True)[0]), 0)
         self.assertEqual(log.series("purity", True)[1].tolist(), [0.5])
-        figure = _training_plot.draw([self.path("run.jsonl")])
+        figure = training_plot.draw([self.path("run.jsonl")])
         titles = [axes.get_title() for axes in figure.axes]
         self.assertEqual(titles, ["loss", "learning rate", "purity, validation"])
 
@@ -410,16 +410,16 @@ class Figures(InFolder):
             {"validation": True, "step": 2, "pt_error": 0.5, "pt_spread": 0.6},
         ]
         text = "\n".join(json.dumps(row) for row in rows)
-        log = _training_plot.Log(self.write("run.jsonl", text))
+        log = training_plot.Log(self.write("run.jsonl", text))
         self.assertEqual(log.series("loss")[1].tolist(), [0.5, 0.3])
         self.assertEqual(log.rollbacks, [1])
-        figure = _training_plot.draw([self.path("run.jsonl")])
+        figure = training_plot.draw([self.path("run.jsonl")])
         drawn = [line.get_ydata() for line in figure.axes[1].get_lines()]
         self.assertEqual([list(y) for y in drawn], [[0.5], [0.6]])
 
     def test_moving_mean(self) -> None:
         values = np.arange(200.0)
-        smooth = _training_plot.smooth(values)
+        smooth = training_plot.smooth(values)
         np.testing.assert_allclose(smooth[:-4], values[:-4])
         self.assertEqual(smooth[-1], values[-5:].mean())
 
@@ -458,9 +458,9 @@ class ShippedEvents(InFolder):
                 "--threads", "1", "--out", files[-1],
             )  # fmt: skip
         for cuts, options in (
-            (_tracks_plot.Cuts(), ()),
+            (tracks_plot.Cuts(), ()),
             (
-                _tracks_plot.Cuts(0.5, 2.0, 7, 4, 0.75),
+                tracks_plot.Cuts(0.5, 2.0, 7, 4, 0.75),
                 "--min-pt 0.5 --max-eta 2 --min-hits 7 --min-track-hits 4 "
                 "--fraction 0.75".split(),
             ),
@@ -469,10 +469,10 @@ class ShippedEvents(InFolder):
             for event, file in zip(EVENTS, files, strict=True):
                 arguments += ["--event", event, "--tracks", file]
             judge = json.loads(run_program("etx-evaluate", *arguments))
-            found = _tracks_plot.match_all(EVENTS, files, cuts)
+            found = tracks_plot.match_all(EVENTS, files, cuts)
             self.compare(found, judge)
 
-    def compare(self, found: _tracks_plot.Matched, judge: dict) -> None:
+    def compare(self, found: tracks_plot.Matched, judge: dict) -> None:
         n = len(found.is_found)
         self.assertGreater(n, 20)
         self.assertEqual(n, judge["n_particles_reconstructable"])
@@ -480,7 +480,7 @@ class ShippedEvents(InFolder):
         self.assertEqual(len(found.track_hits), judge["n_tracks"])
         self.assertEqual(found.track_matches.sum(), judge["n_tracks_matched"])
         self.assertEqual(found.track_is_fake.sum(), judge["n_tracks_fake"])
-        low, high = _rates.clopper_pearson(found.is_found.sum(), n)
+        low, high = rates.clopper_pearson(found.is_found.sum(), n)
         for value, name in (
             (found.technical_efficiency, "technical_efficiency"),
             (low[0], "technical_efficiency_low"),
@@ -498,16 +498,16 @@ class ShippedEvents(InFolder):
         tracks = exatrkx.find_tracks(model, event)
         file = self.path("t.csv")
         tracks.write_csv(file, event)
-        cuts = _tracks_plot.Cuts()
-        expected = _tracks_plot.match_all([EVENTS[1]], [file], cuts)
-        found = _tracks_plot.match_all([event], [tracks], cuts)
+        cuts = tracks_plot.Cuts()
+        expected = tracks_plot.match_all([EVENTS[1]], [file], cuts)
+        found = tracks_plot.match_all([event], [tracks], cuts)
         for name, values in vars(expected).items():
             self.assertTrue(np.allclose(getattr(found, name), values), name)
         graph = exatrkx.build_graph(model, event)
         for draw, value, n in (
-            (plots.tracks, tracks, 4),
-            (plots.edges, graph, 5),
-            (plots.radius, exatrkx.embed(model, event), 3),
+            (plotting.tracks, tracks, 4),
+            (plotting.edges, graph, 5),
+            (plotting.radius, exatrkx.embed(model, event), 3),
         ):
             figure = draw(event, value)
             axes = list(Figure().subplots(1, n))
@@ -518,17 +518,17 @@ class ShippedEvents(InFolder):
                 draw(event, value, axes=axes[: n - 1])
         fit = exatrkx.fit_tracks(tracks, event, exatrkx.Detector.load(), model)
         # Often enough that no panel has too few tracks.
-        figure = plots.resolution([event] * 9, [tracks] * 9, [fit] * 9)
+        figure = plotting.resolution([event] * 9, [tracks] * 9, [fit] * 9)
         self.assertEqual(len(figure.axes), 10)
         self.assertTrue(all(a.has_data() for a in figure.axes))
         bare = exatrkx.Event.from_arrays(event.positions)
         with self.assertRaisesRegex(ValueError, "need the truth"):
-            plots.tracks(bare, tracks)
+            plotting.tracks(bare, tracks)
         with self.assertRaisesRegex(ValueError, "tracks of"):
-            plots.tracks(EVENTS[0], tracks)
+            plotting.tracks(EVENTS[0], tracks)
         for draw, kind, one in (
-            (plots.tracks, "Tracks", tracks),
-            (plots.edges, "Graph", graph),
+            (plotting.tracks, "Tracks", tracks),
+            (plotting.edges, "Graph", graph),
         ):
             with self.assertRaisesRegex(TypeError, f"NoneType, expected exatrkx.{kind}"):
                 draw(event, None)
@@ -539,8 +539,8 @@ class ShippedEvents(InFolder):
             particle_ids=np.zeros(len(event), int),
             particles=event.particles[:0],
         )
-        self.assertEqual(len(plots.tracks(noise, tracks).axes), 4)
-        self.assertEqual(len(plots.resolution(noise, tracks, fit).axes), 10)
+        self.assertEqual(len(plotting.tracks(noise, tracks).axes), 4)
+        self.assertEqual(len(plotting.resolution(noise, tracks, fit).axes), 10)
 
     def test_graph_and_radius_agree(self) -> None:
         """The graph of a radius has the pairs that the points tell."""
@@ -554,9 +554,9 @@ class ShippedEvents(InFolder):
             "etx-graph", "--stage", "graph", "--points", points, "--radius",
             "0.3", "--threads", "1", "--out", graph,
         )  # fmt: skip
-        edges = _edges_plot.load(event, graph, 0.5)
-        found = _radius_plot.measure(
-            [_event_truth.Event(event)], [_radius_plot.read_points(points)], 0.5, 0.3
+        edges = edges_plot.load(event, graph, 0.5)
+        found = radius_plot.measure(
+            [event_truth.Event(event)], [radius_plot.read_points(points)], 0.5, 0.3
         )
         # Single precision may put a pair at the very radius on either side.
         self.assertGreater(len(edges.score), 1000)

@@ -15,8 +15,8 @@ from support import BUILD, MODEL, ROOT, FolderCase
 
 import numpy as np
 
-from exatrkx import population
-from exatrkx.population import Member
+from exatrkx.tools import population
+from exatrkx.tools.population import Member
 
 PROGRAM = BUILD / "examples" / "etx-train"
 DATA = ROOT / "examples" / "data"

@@ -24,7 +24,7 @@ HAVE_DATA = MODELS.is_dir() and CHAIN.is_dir() and TRACKML.is_dir()
 
 import exatrkx
 import numpy as np
-from exatrkx import convert
+from exatrkx.conversion import convert
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import subprocess
 import numpy as np
 from support import ROOT, FolderCase
 
-from exatrkx import safetensors_file
+from exatrkx.files import safetensors
 
 import results
 from peers import catalogue
@@ -108,7 +108,7 @@ class Results(FolderCase):
                 "b.weight": np.full(2, options.get("tensor", 0), np.float32),
             }
             metadata = {"etx.config": json.dumps(config)}
-            safetensors_file.write(str(model), tensors, metadata)
+            safetensors.write(str(model), tensors, metadata)
             names = ("model.safetensors a",)
             return results.hash_of(results.contents(self.folder, names, None))
 

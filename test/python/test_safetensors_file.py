@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import safetensors_file
+from exatrkx.files import safetensors
 
 
 class TestSafetensors(ConvertCase):
@@ -23,8 +23,8 @@ class TestSafetensors(ConvertCase):
             "none": np.zeros((0, 4), "f4"),
         }
         path = self.path("t")
-        safetensors_file.write(path, tensors, {"key": 'caf\u00e9 "\\'})
-        found, metadata = safetensors_file.read(path)
+        safetensors.write(path, tensors, {"key": 'caf\u00e9 "\\'})
+        found, metadata = safetensors.read(path)
         self.assertEqual(list(found), sorted(tensors))
         for name, value in tensors.items():
             self.assertTrue(np.array_equal(found[name], value))
@@ -34,10 +34,10 @@ class TestSafetensors(ConvertCase):
         self.assertEqual(os.listdir(self.folder), ["t"])
 
     def test_every_prefix_is_refused(self) -> None:
-        data = safetensors_file.dump({"a": np.ones(3, "f4")}, {"k": "v"})
+        data = safetensors.dump({"a": np.ones(3, "f4")}, {"k": "v"})
         for n in range(len(data)):
-            with self.assertRaises(safetensors_file.FormatError):
-                safetensors_file.parse(data[:n])
+            with self.assertRaises(safetensors.FormatError):
+                safetensors.parse(data[:n])
 
     def test_refused(self) -> None:
         entry = '"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}'
@@ -53,30 +53,30 @@ class TestSafetensors(ConvertCase):
             ('{"__metadata__":{"a":1}}', 0),
         ]:
             data = len(header).to_bytes(8, "little") + header.encode()
-            with self.subTest(header), self.assertRaises(safetensors_file.FormatError):
-                safetensors_file.parse(data + bytes(n_data))
+            with self.subTest(header), self.assertRaises(safetensors.FormatError):
+                safetensors.parse(data + bytes(n_data))
 
     def test_writing_keeps_links_and_pipes(self) -> None:
         """What a link names is replaced; a pipe is written to."""
         tensors = {"a": np.ones(3, "f4")}
-        expected = safetensors_file.dump(tensors, {})
+        expected = safetensors.dump(tensors, {})
         target, link, pipe = (Path(self.folder, n) for n in ("to", "link", "pipe"))
         link.symlink_to(target)
         for _ in range(2):  # a link to nothing, and to a file
-            safetensors_file.write(str(link), tensors, {})
+            safetensors.write(str(link), tensors, {})
             self.assertTrue(link.is_symlink())
             self.assertEqual(target.read_bytes(), expected)
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        safetensors_file.write(str(pipe), tensors, {})
+        safetensors.write(str(pipe), tensors, {})
         self.assertTrue(pipe.is_fifo())
         self.assertEqual(os.read(reader, 1000), expected)
         self.assertEqual(len(os.listdir(self.folder)), 3)
         with self.assertRaises(OSError) as raised:
-            safetensors_file.write(str(Path(self.folder, "no", "file")), tensors, {})
+            safetensors.write(str(Path(self.folder, "no", "file")), tensors, {})
         self.assertIn("file", str(raised.exception))
 
     def test_dtype(self) -> None:
-        with self.assertRaises(safetensors_file.FormatError):
-            safetensors_file.dump({"a": np.zeros(1, "f8")}, {})
+        with self.assertRaises(safetensors.FormatError):
+            safetensors.dump({"a": np.zeros(1, "f8")}, {})

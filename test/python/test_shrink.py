@@ -18,7 +18,8 @@ from support import BUILD, EVENT, MODEL, ModelToolCase
 PROGRAM = BUILD / "examples" / "etx-graph"
 
 import numpy as np
-from exatrkx import safetensors_file, shrink, widen
+from exatrkx.files import safetensors
+from exatrkx.tools import shrink, widen
 
 TABLES = ("completion.", "first_pass.")
 
@@ -30,7 +31,7 @@ def is_weight(name: str, array: np.ndarray) -> bool:
 
 def sizes() -> tuple[int, int]:
     """Bytes of the model file, and of the learned tables in it."""
-    tensors, _ = safetensors_file.read(str(MODEL))
+    tensors, _ = safetensors.read(str(MODEL))
     table = sum(a.nbytes for n, a in tensors.items() if n.startswith(TABLES))
     return MODEL.stat().st_size, table
 
@@ -42,8 +43,8 @@ class Shrink(ModelToolCase):
 
     def pairs(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """Name, weight before and after, of every matrix; vectors are equal."""
-        before, _ = safetensors_file.read(str(MODEL))
-        after, _ = safetensors_file.read(str(self.out))
+        before, _ = safetensors.read(str(MODEL))
+        after, _ = safetensors.read(str(self.out))
         for name in before:
             if not is_weight(name, before[name]):
                 np.testing.assert_array_equal(before[name], after[name])
@@ -79,8 +80,8 @@ class Shrink(ModelToolCase):
         with mock.patch.object(widen, "draw_shares", all_to_the_first):
             self.assertEqual(widen.main([str(MODEL), "--out", str(wide)]), 0)
         self.assertEqual(self.run_main("--narrow", "0.5", model=wide)[0], 0)
-        before, metadata = safetensors_file.read(str(MODEL))
-        after, narrowed = safetensors_file.read(str(self.out))
+        before, metadata = safetensors.read(str(MODEL))
+        after, narrowed = safetensors.read(str(self.out))
         self.assertEqual(before.keys(), after.keys())
         for name in before:
             if not name.startswith("filter."):
@@ -93,8 +94,8 @@ class Shrink(ModelToolCase):
     def test_narrow_keeps_the_units_of_largest_worth(self) -> None:
         """Rows of the filter and the columns that read them; the library loads it."""
         self.assertEqual(self.run_main("--narrow", "0.25")[0], 0)
-        before, _ = safetensors_file.read(str(MODEL))
-        after, _ = safetensors_file.read(str(self.out))
+        before, _ = safetensors.read(str(MODEL))
+        after, _ = safetensors.read(str(self.out))
         layer, reader = "filter.layers.0", "filter.layers.1.weight"
         given = before[layer + ".gain"] ** 2 + before[layer + ".shift"] ** 2
         worth = given * (before[reader] ** 2).sum(0)
@@ -109,7 +110,7 @@ class Shrink(ModelToolCase):
         self.assertEqual(self.embed(MODEL), self.embed(self.out))
 
     def test_narrow_refuses_other_networks(self) -> None:
-        tensors, metadata = safetensors_file.read(str(MODEL))
+        tensors, metadata = safetensors.read(str(MODEL))
         for stage, key, value in (
             ("filter", "arch", "mlp"),
             ("gnn", "options", {"hidden": 32, "edge_update": "old"}),
@@ -163,11 +164,11 @@ class Shrink(ModelToolCase):
         for bits in ("fp16", "int8"):
             self.assertEqual(self.run_main("--quantise", bits)[0], 0)
             scores[bits] = self.embed(self.out)
-            tensors, metadata = safetensors_file.read(str(self.out))
+            tensors, metadata = safetensors.read(str(self.out))
             full = {n: w for n, w in tensors.items() if not n.endswith(".scale")}
             full.update({name: after for name, _, after in self.pairs()})
             wide = self.out.with_name("wide")
-            safetensors_file.write(str(wide), full, metadata)
+            safetensors.write(str(wide), full, metadata)
             self.assertEqual(scores[bits], self.embed(wide))
         self.assertEqual(len({*scores.values(), self.embed(MODEL)}), 3)
 

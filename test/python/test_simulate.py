@@ -27,41 +27,41 @@ REAL_EVENT = str(REFERENCE / "trackml_event" / "event000000001")
 NO_REFERENCE = f"no {REAL_EVENT}-truth.csv.gz (ETX_REFERENCE_DATA)"
 
 import numpy as np
-from exatrkx import (
-    _decays,
-    _detector,
-    _fatras,
-    _faults,
-    _field,
-    _generator,
-    _merge,
-    _noise,
-    _open_data_detector,
-    _secondaries,
-    _space_points,
-    _trackml_csv,
-    _trackml_detector,
-    _weights,
-    compare_events,
+from exatrkx.files import trackml_csv
+from exatrkx.simulation import (
+    decays,
+    detector,
+    fatras,
+    faults,
+    field,
+    generator,
+    merge,
+    noise,
+    open_data_detector,
+    secondaries,
     simulate,
+    space_points,
+    trackml_detector,
+    weights,
 )
+from exatrkx.tools import compare_events
 
 
 def module_rows(
-    design: _detector.Design = _trackml_detector.DESIGN, **columns: list[float]
-) -> _detector.Modules:
+    design: detector.Design = trackml_detector.DESIGN, **columns: list[float]
+) -> detector.Modules:
     """Modules of which only the given columns matter."""
     n = len(next(iter(columns.values())))
-    names = _detector.Modules.__dataclass_fields__
+    names = detector.Modules.__dataclass_fields__
     filled: dict[str, Any] = {name: np.zeros(n) for name in names}
     filled["design"] = design
     filled["centre"] = np.zeros((n, 3))
     filled["rotation"] = np.tile(np.eye(3), (n, 1, 1))
     filled |= {name: np.array(values) for name, values in columns.items()}
-    return _detector.Modules(**filled)
+    return detector.Modules(**filled)
 
 
-def strip_and_pixel() -> _detector.Modules:
+def strip_and_pixel() -> detector.Modules:
     """One pixel barrel module and one strip end-cap module."""
     return module_rows(
         volume_id=[8, 12],
@@ -77,42 +77,42 @@ def strip_and_pixel() -> _detector.Modules:
 class Weights(unittest.TestCase):
     def test_order_factors_nine_hits(self) -> None:
         expected = np.array([10, 8, 6, 5, 3, 3, 3, 5, 6]) / 49.0
-        np.testing.assert_allclose(_weights.order_factors(9), expected)
+        np.testing.assert_allclose(weights.order_factors(9), expected)
 
     def test_order_factors_short_and_long(self) -> None:
-        self.assertEqual(_weights.order_factors(3).sum(), 0.0)
-        self.assertAlmostEqual(_weights.order_factors(4).sum(), 1.0)
-        long = _weights.order_factors(25)
+        self.assertEqual(weights.order_factors(3).sum(), 0.0)
+        self.assertAlmostEqual(weights.order_factors(4).sum(), 1.0)
+        long = weights.order_factors(25)
         self.assertAlmostEqual(long.sum(), 1.0)
         self.assertEqual(long[20:].sum(), 0.0)
 
     def test_pt_factors(self) -> None:
         pt = np.array([0.04, 0.1, 0.5, 1.75, 3.0, 30.0])
         expected = [0.0, 0.2, 0.2, 0.6, 1.0, 1.0]
-        np.testing.assert_allclose(_weights.pt_factors(pt), expected)
+        np.testing.assert_allclose(weights.pt_factors(pt), expected)
 
     def test_hit_weights_ignore_noise(self) -> None:
         owner = np.array([0, -1, 0, 0, 0])
         tz = np.array([40.0, 1.0, 10.0, 30.0, 20.0])
-        weights = _weights.hit_weights(owner, tz, np.zeros(1), np.array([1.0]))
-        self.assertEqual(weights[1], 0.0)
-        self.assertAlmostEqual(weights.sum(), 1.0)
-        order = _weights.order_factors(4)
-        np.testing.assert_allclose(weights[[2, 4, 3, 0]], order)
+        found = weights.hit_weights(owner, tz, np.zeros(1), np.array([1.0]))
+        self.assertEqual(found[1], 0.0)
+        self.assertAlmostEqual(found.sum(), 1.0)
+        order = weights.order_factors(4)
+        np.testing.assert_allclose(found[[2, 4, 3, 0]], order)
 
     def test_hit_weights_none(self) -> None:
-        weights = _weights.hit_weights(
+        found = weights.hit_weights(
             np.array([-1, -1]), np.zeros(2), np.zeros(0), np.zeros(0)
         )
-        self.assertEqual(weights.tolist(), [0.0, 0.0])
+        self.assertEqual(found.tolist(), [0.0, 0.0])
 
     @unittest.skipUnless(os.path.exists(REAL_EVENT + "-truth.csv.gz"), NO_REFERENCE)
     def test_hit_weights_real_event(self) -> None:
         """Equal to the published weights but for one common factor."""
-        event = _trackml_csv.read_event(REAL_EVENT)
+        event = trackml_csv.read_event(REAL_EVENT)
         particles, truth = event["particles"], event["truth"]
         owner = compare_events.lookup(particles["particle_id"], truth["particle_id"])
-        weights = _weights.hit_weights(
+        found = weights.hit_weights(
             owner,
             truth["tz"],
             particles["vz"],
@@ -120,10 +120,10 @@ class Weights(unittest.TestCase):
         )
         # This file gives no weight to secondaries, generation 1 and up.
         used = truth["weight"] > 0.0
-        ratio = weights[used] / truth["weight"][used]
+        ratio = found[used] / truth["weight"][used]
         np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
         generation = (truth["particle_id"] >> 24) & 0xFFF
-        self.assertTrue(((weights > 0.0) <= (used | (generation > 0))).all())
+        self.assertTrue(((found > 0.0) <= (used | (generation > 0))).all())
 
 
 class Files(unittest.TestCase):
@@ -136,10 +136,10 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             paths = [os.path.join(folder, f"{i}.csv.gz") for i in "ab"]
             for path in paths:
-                _trackml_csv.write_table(path, table)
+                trackml_csv.write_table(path, table)
             first, second = (Path(path).read_bytes() for path in paths)
             self.assertEqual(first, second)
-            read = _trackml_csv.read_table(paths[0])
+            read = trackml_csv.read_table(paths[0])
         self.assertEqual(list(read), list(table))
         for name, values in table.items():
             np.testing.assert_array_equal(read[name], values)
@@ -149,9 +149,9 @@ class Files(unittest.TestCase):
     def test_missing_column(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "hits.csv")
-            _trackml_csv.write_table(path, {"hit_id": np.arange(2)})
+            trackml_csv.write_table(path, {"hit_id": np.arange(2)})
             with self.assertRaisesRegex(ValueError, "no column x"):
-                _trackml_csv.read_table(path, ["hit_id", "x"])
+                trackml_csv.read_table(path, ["hit_id", "x"])
 
     def test_any_text(self) -> None:
         """As the library reads it: by content, with a byte order mark."""
@@ -159,17 +159,17 @@ class Files(unittest.TestCase):
             path = os.path.join(folder, "t.csv")
             for text in (b"\xef\xbb\xbfhit_id\n7\n", gzip.compress(b"hit_id\n7\n")):
                 Path(path).write_bytes(text)
-                self.assertEqual(_trackml_csv.read_table(path)["hit_id"].tolist(), [7])
+                self.assertEqual(trackml_csv.read_table(path)["hit_id"].tolist(), [7])
             for text in (b"hit_id\n\xff\n", b"\x1f\x8bx", b"hit_id\na\n"):
                 Path(path).write_bytes(text)
                 with self.assertRaisesRegex(ValueError, f"^{path}: "):
-                    _trackml_csv.read_table(path)
+                    trackml_csv.read_table(path)
 
 
 class Generator(unittest.TestCase):
     def test_particle_id(self) -> None:
         one = np.array([1])
-        packed = _generator.pack_particle_id(2047 * one, 65535 * one, one, one)
+        packed = generator.pack_particle_id(2047 * one, 65535 * one, one, one)
         self.assertGreater(packed[0], 0)
         self.assertEqual(packed[0] >> 52, 2047)
         self.assertEqual((packed[0] >> 36) & 0xFFFF, 65535)
@@ -177,7 +177,7 @@ class Generator(unittest.TestCase):
 
     def test_event_is_within_bounds(self) -> None:
         rng = np.random.default_rng(3)
-        particles = _generator.generate(rng, 50, 0.2)
+        particles = generator.generate(rng, 50, 0.2)
         self.assertEqual(len(np.unique(particles.particle_id)), len(particles))
         pt = np.hypot(particles.momentum[:, 0], particles.momentum[:, 1])
         eta = np.arcsinh(particles.momentum[:, 2] / pt)
@@ -193,7 +193,7 @@ class Generator(unittest.TestCase):
 
     def test_same_seed_same_event(self) -> None:
         first, second = (
-            _generator.generate(np.random.default_rng(5), 3, 0.1) for _ in range(2)
+            generator.generate(np.random.default_rng(5), 3, 0.1) for _ in range(2)
         )
         np.testing.assert_array_equal(first.momentum, second.momentum)
         np.testing.assert_array_equal(first.position, second.position)
@@ -202,20 +202,20 @@ class Generator(unittest.TestCase):
     def test_beam_spots(self) -> None:
         """Along the beam as long as named; the first numbers stay the same."""
         z = {}
-        for spot in _generator.BEAM_SPOTS:
-            beam = _generator.Beam(spot)
+        for spot in generator.BEAM_SPOTS:
+            beam = generator.Beam(spot)
             rng = np.random.default_rng(6)
-            z[spot] = _generator.vertices(rng, 2000, beam)[:, 2]
+            z[spot] = generator.vertices(rng, 2000, beam)[:, 2]
         np.testing.assert_allclose(z["trackml"] / z["long"], 0.1)
         self.assertAlmostEqual(z["long"].std(), 55.0, delta=3.0)
         self.assertLessEqual(np.abs(z["flat"]).max(), 300.0)
         self.assertAlmostEqual(z["flat"].std(), 300.0 / 3.0**0.5, delta=6.0)
 
     def test_beam_offset(self) -> None:
-        beam = _generator.Beam("long", (4.0, -3.0, 100.0))
+        beam = generator.Beam("long", (4.0, -3.0, 100.0))
         centred, aside = (
-            _generator.generate(np.random.default_rng(5), 3, 0.1, 0.0, one)
-            for one in (_generator.Beam(), beam)
+            generator.generate(np.random.default_rng(5), 3, 0.1, 0.0, one)
+            for one in (generator.Beam(), beam)
         )
         prompt = (centred.particle_id >> 24) & 0xFFF == 0
         moved = aside.position[prompt] - centred.position[prompt]
@@ -226,16 +226,16 @@ class Generator(unittest.TestCase):
 class Secondaries(unittest.TestCase):
     def test_generation_and_bounds(self) -> None:
         rng = np.random.default_rng(3)
-        particles = _generator.generate(rng, 60, 0.2)
+        particles = generator.generate(rng, 60, 0.2)
         n = len(particles)
-        ends = _fatras.Ends(
+        ends = fatras.Ends(
             np.arange(n), particles.position + 50.0, particles.momentum
         )
-        made = _secondaries.generate(rng, particles, ends)
-        both = _secondaries.joined(particles, made)
+        made = secondaries.generate(rng, particles, ends)
+        both = secondaries.joined(particles, made)
         self.assertEqual(len(np.unique(both.particle_id)), n + len(made))
         self.assertGreater(len(made), n // 3)
-        parent = _secondaries.identities(particles.particle_id, np.arange(n))
+        parent = secondaries.identities(particles.particle_id, np.arange(n))
         mask = ~np.int64(0xFFF << 12)
         self.assertLessEqual(
             set((made.particle_id & mask).tolist()), set((parent & mask).tolist())
@@ -245,18 +245,18 @@ class Secondaries(unittest.TestCase):
         distance = np.linalg.norm(
             made.position[:, None] - ends.position[None, :], axis=2
         ).min(axis=1)
-        self.assertLessEqual(distance.max(), _secondaries.STEP + 1e-9)
+        self.assertLessEqual(distance.max(), secondaries.STEP + 1e-9)
 
 
 class Compared(unittest.TestCase):
     def test_set_without_hits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            for kind in _trackml_csv.KINDS:
-                source = _trackml_csv.find_file(os.path.join(DATA, "event000000000"), kind)
-                table = _trackml_csv.read_table(source)
-                path = _trackml_csv.event_path(folder, 1, kind, False)
+            for kind in trackml_csv.KINDS:
+                source = trackml_csv.find_file(os.path.join(DATA, "event000000000"), kind)
+                table = trackml_csv.read_table(source)
+                path = trackml_csv.event_path(folder, 1, kind, False)
                 empty = {name: values[:0] for name, values in table.items()}
-                _trackml_csv.write_table(path, empty)
+                trackml_csv.write_table(path, empty)
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 with warnings.catch_warnings(action="ignore"):  # of loadtxt
                     self.assertEqual(compare_events.main([folder]), 0)
@@ -264,7 +264,7 @@ class Compared(unittest.TestCase):
 
     def test_detectors_of_another_file(self) -> None:
         event = os.path.join(DATA, "event000000000")
-        hits = _trackml_csv.find_file(event, "hits")
+        hits = trackml_csv.find_file(event, "hits")
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(compare_events.main([event, "--detectors", hits]), 1)
         self.assertIn(f"{hits}: no column cx", said.getvalue())
@@ -282,12 +282,12 @@ class Compared(unittest.TestCase):
 
 
 class Faults(unittest.TestCase):
-    def noise(self, n_modules: int) -> _noise.Noise:
+    def noise(self, n_modules: int) -> noise.Noise:
         """Two hits on every module, of one and of two cells."""
         module = np.repeat(np.arange(n_modules), 2)
         hits = np.arange(2 * n_modules)
         cell_hit = np.repeat(hits, 1 + hits % 2)
-        return _noise.Noise(
+        return noise.Noise(
             module=module,
             position=np.zeros((len(hits), 3)),
             point=np.zeros((len(hits), 3)),
@@ -298,10 +298,10 @@ class Faults(unittest.TestCase):
 
     def test_dead_modules(self) -> None:
         modules = module_rows(volume_id=[8] * 1000)
-        faults = _faults.Faults(dead_modules=0.1)
+        lost = faults.Faults(dead_modules=0.1)
         before = self.noise(1000)
-        dead = faults.dead(modules, 5)
-        seen = _faults.see(before, modules, faults, 5)
+        dead = lost.dead(modules, 5)
+        seen = faults.see(before, modules, lost, 5)
         self.assertAlmostEqual(dead.mean(), 0.1, delta=0.04)
         self.assertEqual(len(seen.module), 2 * (~dead).sum())
         self.assertFalse(dead[seen.module].any())
@@ -309,7 +309,7 @@ class Faults(unittest.TestCase):
         np.testing.assert_array_equal(
             seen.cell_channel[:, 0] // 2, seen.module[seen.cell_hit]
         )
-        self.assertFalse(np.array_equal(dead, faults.dead(modules, 6)))
+        self.assertFalse(np.array_equal(dead, lost.dead(modules, 6)))
 
     def test_dead_volumes(self) -> None:
         """All modules of these volumes, and no other."""
@@ -317,19 +317,19 @@ class Faults(unittest.TestCase):
         options = simulate.parser().parse_args(
             ["--out", "x", "--dead-volumes", "9", "14"]
         )
-        faults = _faults.Faults(dead_volumes=tuple(options.dead_volumes))
-        np.testing.assert_array_equal(faults.dead(modules, 5), [False, False, True, True])
+        lost = faults.Faults(dead_volumes=tuple(options.dead_volumes))
+        np.testing.assert_array_equal(lost.dead(modules, 5), [False, False, True, True])
 
     def test_misalignment(self) -> None:
         modules = module_rows(volume_id=[8] * 1000)
-        faults = _faults.Faults(misalignment=0.05)
-        seen = _faults.see(self.noise(1000), modules, faults, 5)
+        lost = faults.Faults(misalignment=0.05)
+        seen = faults.see(self.noise(1000), modules, lost, 5)
         np.testing.assert_array_equal(seen.position[::2], seen.position[1::2])
         self.assertAlmostEqual(seen.position.std(), 0.05, delta=0.004)
 
     def test_inefficiency(self) -> None:
         n = 3000
-        found = _fatras.Measurements(
+        found = fatras.Measurements(
             particle=np.arange(n),
             module=np.zeros(n, dtype=np.int64),
             position=np.zeros((n, 3)),
@@ -339,9 +339,9 @@ class Faults(unittest.TestCase):
             cell_channel=np.zeros((n, 2), dtype=np.int64),
             cell_value=np.arange(float(n)),
         )
-        faults = _faults.Faults(inefficiency=0.1)
+        lost = faults.Faults(inefficiency=0.1)
         seen, again, other = (
-            _faults.lose_hits(found, faults, 5, event) for event in (1, 1, 2)
+            faults.lose_hits(found, lost, 5, event) for event in (1, 1, 2)
         )
         self.assertAlmostEqual(len(seen.particle) / n, 0.9, delta=0.03)
         np.testing.assert_array_equal(seen.particle, again.particle)
@@ -354,14 +354,14 @@ class Decays(unittest.TestCase):
     def test_pairs_make_their_parent(self) -> None:
         """Momenta add up, and masses are of K0s, Lambda or nothing."""
         rng = np.random.default_rng(7)
-        parent = _generator.prompt_momenta(rng, 500)
-        kind = rng.integers(0, len(_decays.PARENTS), size=500)
-        both = _decays.daughters(rng, kind, parent)
+        parent = generator.prompt_momenta(rng, 500)
+        kind = rng.integers(0, len(decays.PARENTS), size=500)
+        both = decays.daughters(rng, kind, parent)
         np.testing.assert_allclose(both.sum(axis=1), parent, atol=1e-9)
-        mass = np.array([p.masses for p in _decays.PARENTS])[kind]
+        mass = np.array([p.masses for p in decays.PARENTS])[kind]
         energy = np.sqrt(mass**2 + (both**2).sum(axis=2)).sum(axis=1)
         found = np.sqrt(np.maximum(energy**2 - (parent**2).sum(axis=1), 0.0))
-        wanted = np.array([p.mass for p in _decays.PARENTS])[kind]
+        wanted = np.array([p.mass for p in decays.PARENTS])[kind]
         heavy = wanted > 0.0
         np.testing.assert_allclose(found[heavy], wanted[heavy], rtol=1e-6)
         self.assertLess(found[~heavy].max(), 0.1)
@@ -369,10 +369,10 @@ class Decays(unittest.TestCase):
     def test_proper_length(self) -> None:
         rng = np.random.default_rng(8)
         n = 20000
-        momentum = _generator.prompt_momenta(rng, n)
+        momentum = generator.prompt_momenta(rng, n)
         for kind in (0, 1):
-            parent = _decays.PARENTS[kind]
-            point = _decays.production_points(
+            parent = decays.PARENTS[kind]
+            point = decays.production_points(
                 rng, np.full(n, kind), np.zeros((n, 3)), momentum
             )
             size = np.linalg.norm(point, axis=1)
@@ -384,17 +384,17 @@ class Decays(unittest.TestCase):
     def test_photons_convert_in_layers(self) -> None:
         rng = np.random.default_rng(9)
         n = 1000
-        point = _decays.production_points(
-            rng, np.full(n, 3), np.zeros((n, 3)), _generator.prompt_momenta(rng, n)
+        point = decays.production_points(
+            rng, np.full(n, 3), np.zeros((n, 3)), generator.prompt_momenta(rng, n)
         )
         radius = np.hypot(point[:, 0], point[:, 1])
-        away = np.abs(radius[:, None] - _decays.LAYER_RADII).min(axis=1)
-        self.assertLess(away.max(), _decays.LAYER_HALF_WIDTH + 1e-9)
+        away = np.abs(radius[:, None] - decays.LAYER_RADII).min(axis=1)
+        self.assertLess(away.max(), decays.LAYER_HALF_WIDTH + 1e-9)
 
     def test_event_with_pairs(self) -> None:
         """As many particles as without, half of the displaced in pairs."""
         plain, paired = (
-            _generator.generate(np.random.default_rng(4), 60, 0.3, share)
+            generator.generate(np.random.default_rng(4), 60, 0.3, share)
             for share in (0.0, 0.5)
         )
         self.assertEqual(len(plain), len(paired))
@@ -414,11 +414,11 @@ class Decays(unittest.TestCase):
 class Merge(unittest.TestCase):
     def hits(
         self, module: list[int], cells: list[tuple[int, int, int, float]]
-    ) -> _fatras.Measurements:
+    ) -> fatras.Measurements:
         """Hits of particles 0, 1, ... with cells (hit, channels, value)."""
         n = len(module)
         table = np.array(cells, dtype=float)
-        return _fatras.Measurements(
+        return fatras.Measurements(
             particle=np.arange(n),
             module=np.array(module),
             position=np.zeros((n, 3)),
@@ -443,7 +443,7 @@ class Merge(unittest.TestCase):
                 (4, 12, 11, 1.0),
             ],
         )
-        merged = _merge.merge(strip_and_pixel(), found)
+        merged = merge.merge(strip_and_pixel(), found)
         self.assertEqual(merged.particle.tolist(), [1, 3, 4])
         self.assertEqual(merged.module.tolist(), [0, 0, 1])
         self.assertEqual(merged.cell_hit.tolist(), [0, 0, 0, 0, 1, 2])
@@ -458,7 +458,7 @@ class Merge(unittest.TestCase):
     def test_nothing_touches(self) -> None:
         cells = [(0, 5, 5, 0.2), (1, 7, 5, 0.4), (2, 5, 5, 1.0)]
         found = self.hits([0, 0, 1], cells)
-        merged = _merge.merge(strip_and_pixel(), found)
+        merged = merge.merge(strip_and_pixel(), found)
         for name in ("particle", "module", "cell_hit", "cell_channel"):
             np.testing.assert_array_equal(getattr(merged, name), getattr(found, name))
         np.testing.assert_array_equal(merged.cell_value, found.cell_value)
@@ -467,7 +467,7 @@ class Merge(unittest.TestCase):
         """A chain of hits that join only through the last one."""
         cells = [(0, 1, 1, 0.1), (1, 5, 1, 0.1), (2, 2, 1, 0.1)]
         cells += [(2, 3, 1, 0.1), (2, 4, 1, 0.1)]
-        merged = _merge.merge(strip_and_pixel(), self.hits([0, 0, 0], cells))
+        merged = merge.merge(strip_and_pixel(), self.hits([0, 0, 0], cells))
         self.assertEqual(merged.particle.tolist(), [2])
         self.assertEqual(len(merged.cell_hit), 5)
 
@@ -478,7 +478,7 @@ class SpacePoints(unittest.TestCase):
 
     def setUp(self) -> None:
         self.modules = module_rows(
-            _open_data_detector.DESIGN,
+            open_data_detector.DESIGN,
             volume_id=[17, 29, 29],
             acts_id=[1, 1, 2],
             half_v=[36.0, 54.0, 54.0],
@@ -496,12 +496,12 @@ class SpacePoints(unittest.TestCase):
         u = (point - centre) @ axes[:, 0]
         return centre + u * axes[:, 0]
 
-    def hits(self, rows: list[tuple[int, int, float, float]]) -> _fatras.Measurements:
+    def hits(self, rows: list[tuple[int, int, float, float]]) -> fatras.Measurements:
         """Hits (particle, module, slopes in y and z), each with two cells."""
         n = len(rows)
         positions = [self.crossing(m, y, z) for _, m, y, z in rows]
         truth = [np.array((1.0, y, z)) * self.modules.centre[m, 0] for _, m, y, z in rows]
-        return _fatras.Measurements(
+        return fatras.Measurements(
             particle=np.array([row[0] for row in rows]),
             module=np.array([row[1] for row in rows]),
             position=np.array(positions),
@@ -515,7 +515,7 @@ class SpacePoints(unittest.TestCase):
     def test_points_of_lines(self) -> None:
         """A point is where the line crossed the first sensor; others stay."""
         found = self.hits([(0, 0, 0.0, 0.0), (4, 2, 0.01, 0.03), (4, 1, 0.01, 0.03)])
-        joined = _space_points.join(self.modules, found)
+        joined = space_points.join(self.modules, found)
         self.assertEqual(joined.particle.tolist(), [0, 4])
         self.assertEqual(joined.module.tolist(), [0, 1])
         np.testing.assert_allclose(joined.position[1], found.true_position[2], atol=1e-6)
@@ -527,7 +527,7 @@ class SpacePoints(unittest.TestCase):
         """Strips of two particles that cross make points of none."""
         lines = [(1, 0.0, 0.0), (2, 0.0005, 0.02)]
         found = self.hits([(p, m, y, z) for p, y, z in lines for m in (1, 2)])
-        joined = _space_points.join(self.modules, found)
+        joined = space_points.join(self.modules, found)
         self.assertEqual(sorted(joined.particle.tolist()), [-1, -1, 1, 2])
         ghost = joined.particle < 0
         np.testing.assert_array_equal(
@@ -539,9 +539,9 @@ class SpacePoints(unittest.TestCase):
     def test_strips_that_do_not_cross(self) -> None:
         """Too far apart, on one sensor alone, or of noise."""
         found = self.hits([(1, 1, 0.0, 0.0), (2, 2, 0.02, 0.0), (-1, 2, 0.001, 0.01)])
-        joined = _space_points.join(self.modules, found)
+        joined = space_points.join(self.modules, found)
         self.assertEqual(joined.particle.tolist(), [-1])
-        alone = _space_points.join(self.modules, self.hits([(1, 1, 0.0, 0.0)]))
+        alone = space_points.join(self.modules, self.hits([(1, 1, 0.0, 0.0)]))
         self.assertEqual(len(alone.particle), 0)
 
 
@@ -553,14 +553,14 @@ class Noise(unittest.TestCase):
             for _ in range(50):
                 slope = rng.normal(scale=2.0, size=2)
                 point = rng.uniform(-5.0, 5.0, size=2)
-                channel, path = _noise.cells_under(modules, row, 0.3, point, slope)
+                channel, path = noise.cells_under(modules, row, 0.3, point, slope)
                 length = 0.3 * np.sqrt(1.0 + slope @ slope)
                 self.assertAlmostEqual(path.sum(), length)
                 steps = np.abs(np.diff(channel, axis=0)).sum(axis=1)
                 np.testing.assert_array_equal(steps, 1)
 
     def test_straight_crossing_is_one_cell(self) -> None:
-        channel, path = _noise.cells_under(
+        channel, path = noise.cells_under(
             strip_and_pixel(), 0, 0.3, np.array((0.01, 0.01)), np.zeros(2)
         )
         self.assertEqual(channel.tolist(), [[168, 640]])
@@ -569,7 +569,7 @@ class Noise(unittest.TestCase):
     def test_points_fill_the_trapezoid(self) -> None:
         rng = np.random.default_rng(2)
         module = np.ones(4000, dtype=np.int64)
-        point = _noise.random_points(rng, strip_and_pixel(), module)
+        point = noise.random_points(rng, strip_and_pixel(), module)
         half_u = 20.3 + point[:, 1] / 78.0 * 3.9
         self.assertTrue((np.abs(point[:, 0]) <= half_u + 1e-9).all())
         self.assertLessEqual(np.abs(point[:, 1]).max(), 78.0)
@@ -580,9 +580,9 @@ class Noise(unittest.TestCase):
 class Field(unittest.TestCase):
     def test_on_axis(self) -> None:
         z = np.array([0.0, 1000.0, 2650.0, -3000.0])
-        radial, axial = _field.solenoid(np.zeros(4), z)
-        ends = [z + _field.COIL_HALF_LENGTH, z - _field.COIL_HALF_LENGTH]
-        sines = [end / np.hypot(end, _field.COIL_RADIUS) for end in ends]
+        radial, axial = field.solenoid(np.zeros(4), z)
+        ends = [z + field.COIL_HALF_LENGTH, z - field.COIL_HALF_LENGTH]
+        sines = [end / np.hypot(end, field.COIL_RADIUS) for end in ends]
         np.testing.assert_allclose(radial, 0.0, atol=1e-12)
         expected = 0.5 * np.pi * (sines[0] - sines[1])
         np.testing.assert_allclose(axial, expected, rtol=1e-9)
@@ -590,8 +590,8 @@ class Field(unittest.TestCase):
     def test_no_divergence_no_curl(self) -> None:
         r = np.array([200.0, 500.0, 900.0])
         z = np.array([2800.0, 1500.0, -2300.0])
-        up, down = _field.solenoid(r, z + 1.0), _field.solenoid(r, z - 1.0)
-        out, back = _field.solenoid(r + 1.0, z), _field.solenoid(r - 1.0, z)
+        up, down = field.solenoid(r, z + 1.0), field.solenoid(r, z - 1.0)
+        out, back = field.solenoid(r + 1.0, z), field.solenoid(r - 1.0, z)
         divergence = ((r + 1.0) * out[0] - (r - 1.0) * back[0]) / r
         divergence += up[1] - down[1]
         curl = (up[0] - down[0]) - (out[1] - back[1])
@@ -603,12 +603,12 @@ class Field(unittest.TestCase):
         that of a coil at the origin is the same 1000 mm further down."""
         z = np.arange(-2000.0, 2001.0, 500.0)
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(
-            _field, "MAP_Z", z
+            field, "MAP_Z", z
         ):
             maps = []
             for centre in (0.0, 1000.0):
                 path = os.path.join(folder, "field.txt")
-                _field.write_map(path, 1.5, centre)
+                field.write_map(path, 1.5, centre)
                 maps.append(np.loadtxt(path))
         still, moved = maps
         axis = (moved[:, 0] == 0.0) & (moved[:, 1] == 1000.0)
@@ -634,10 +634,10 @@ class Simulation(unittest.TestCase):
         second = [*common, "1", "--first-event", "1", "--out", cls.outs[1]]
         scratch = os.path.join(cls.folder.name, "scratch")
         os.mkdir(scratch)
-        cls.fatras = _fatras.Fatras(scratch)
+        cls.fatras = fatras.Fatras(scratch)
         simulate.make_events(cls.fatras, simulate.checked(second))
         cls.prefix = os.path.join(cls.outs[0], "event000000001")
-        cls.event = _trackml_csv.read_event(cls.prefix)
+        cls.event = trackml_csv.read_event(cls.prefix)
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -645,7 +645,7 @@ class Simulation(unittest.TestCase):
 
     def test_same_event_same_bytes(self) -> None:
         """Also when the event is made on its own."""
-        for kind in _trackml_csv.KINDS:
+        for kind in trackml_csv.KINDS:
             name = f"event000000001-{kind}.csv.gz"
             first, second = (Path(out, name).read_bytes() for out in self.outs)
             self.assertEqual(first, second)
@@ -670,7 +670,7 @@ class Simulation(unittest.TestCase):
 
     def test_hits_lie_on_their_modules(self) -> None:
         sample = compare_events.Sample(self.outs[0])
-        table = _trackml_csv.read_table(self.detectors)
+        table = trackml_csv.read_table(self.detectors)
         module = compare_events.lookup(
             compare_events.module_key(table), compare_events.module_key(sample.hits)
         )
@@ -691,7 +691,7 @@ class Simulation(unittest.TestCase):
         for options in ([], worse):
             simulate.make_events(self.fatras, simulate.checked([*common, *options]))
             prefix = os.path.join(out, "event000000000")
-            events.append(_trackml_csv.read_event(prefix))
+            events.append(trackml_csv.read_event(prefix))
         whole, worse_event = (event["truth"] for event in events)
         generation = (whole["particle_id"] >> 24) & 0xFFF
         secondary = (whole["particle_id"] >> 12) & 0xFFF
@@ -713,8 +713,8 @@ class Simulation(unittest.TestCase):
         self.assertAlmostEqual(1e3 * np.median(curvature), -0.3, delta=0.03)
 
     def test_shipped_detector_is_this_one(self) -> None:
-        first = _trackml_csv.read_table(self.detectors)
-        second = _trackml_csv.read_table(DETECTORS)
+        first = trackml_csv.read_table(self.detectors)
+        second = trackml_csv.read_table(DETECTORS)
         self.assertEqual(len(first["cx"]), 18728)
         for name, values in second.items():
             np.testing.assert_allclose(first[name], values, atol=1e-4)
@@ -723,13 +723,13 @@ class Simulation(unittest.TestCase):
         """Muons lose 0.4 MeV in a mm of silicon; a barrel has about 20 mm."""
         n = 200
         zero = np.zeros(n)
-        particles = _generator.Particles(
+        particles = generator.Particles(
             particle_id=np.arange(1, n + 1),
             pdg=np.full(n, -13),
             mass=np.full(n, 0.1056584),
             charge=np.ones(n, dtype=np.int64),
             position=np.zeros((n, 3)),
-            momentum=_generator.momenta(
+            momentum=generator.momenta(
                 zero + 1.0, np.linspace(-3.0, 3.0, n), zero + 0.1
             ),
             last_hit=np.full(n, 100),
@@ -745,13 +745,13 @@ class Simulation(unittest.TestCase):
         """Radiated fractions are often too small for a float."""
         n = 300
         zero = np.zeros(n)
-        electrons = _generator.Particles(
+        electrons = generator.Particles(
             particle_id=np.arange(1, n + 1),
             pdg=np.full(n, 11),
             mass=np.full(n, 0.000511),
             charge=np.full(n, -1, dtype=np.int64),
             position=np.zeros((n, 3)),
-            momentum=_generator.momenta(
+            momentum=generator.momenta(
                 zero + 0.5, np.linspace(-3.0, 3.0, n), zero + 0.1
             ),
             last_hit=np.full(n, 100),
@@ -766,7 +766,7 @@ class Simulation(unittest.TestCase):
         more = ["--set", "small", "--seed", "11", "--first-event", "1"]
         more += ["--merge", "--decays", "0.5", "--noise", "0", "--out", out]
         simulate.make_events(self.fatras, simulate.checked(more))
-        event = _trackml_csv.read_event(os.path.join(out, "event000000001"))
+        event = trackml_csv.read_event(os.path.join(out, "event000000001"))
         cells = event["cells"]
         self.assertTrue((event["truth"]["particle_id"] > 0).all())
         np.testing.assert_array_equal(

@@ -131,7 +131,7 @@ class TestWheel(unittest.TestCase):
             "exatrkx/models/positions.safetensors",
             "exatrkx/data/detectors.csv.gz",
             "exatrkx/data/event000000001-hits.csv.gz",
-            "exatrkx/page/page.html",
+            "exatrkx/plotting/page/page.html",
             "exatrkx/py.typed",
         ):
             self.assertIn(wanted, names)

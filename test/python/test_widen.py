@@ -18,7 +18,8 @@ from support import BUILD, EVENT, MODEL, ModelToolCase
 PROGRAM = BUILD / "examples" / "etx-graph"
 
 import numpy as np
-from exatrkx import safetensors_file, shrink, widen
+from exatrkx.files import safetensors
+from exatrkx.tools import shrink, widen
 
 
 @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
@@ -53,7 +54,7 @@ class Widen(ModelToolCase):
     def test_copies_differ(self) -> None:
         """Or they would stay copies in training."""
         self.assertEqual(self.run_main("--factor", "2")[0], 0)
-        tensors, _ = safetensors_file.read(str(self.out))
+        tensors, _ = safetensors.read(str(self.out))
         weight = tensors["gnn.decoder.0.weight"]
         hidden = weight.shape[0] // 2
         np.testing.assert_array_equal(weight[:hidden], weight[hidden:])
@@ -65,8 +66,8 @@ class Widen(ModelToolCase):
         self.assertEqual(
             self.run_main("--factor", "1", "--node-feature", "R=1000")[0], 0
         )
-        before, _ = safetensors_file.read(str(MODEL))
-        after, _ = safetensors_file.read(str(self.out))
+        before, _ = safetensors.read(str(MODEL))
+        after, _ = safetensors.read(str(self.out))
         name = "gnn.edge_encoder.0.weight"
         n = before["gnn.node_encoder.0.weight"].shape[1]
         self.assertTrue((after[name][:, [n, 2 * n + 1]] == 0).all())

@@ -8,7 +8,7 @@
     print(exatrkx.evaluate(event, tracks))
 
 The library (libexatrkx.so) and numpy are loaded when a name of theirs is
-first used; the modules convert, simulate and plots do without the library.
+first used; conversion, simulation and plotting do without the library.
 docs/python.md is the reference.
 
 SPDX-License-Identifier: Apache-2.0
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ._context import StageTiming as StageTiming
     from ._context import Timings as Timings
     from ._device_array import DeviceArray as DeviceArray
-    from ._display import Page as Page
-    from ._display import display as display
     from ._errors import ArgumentError as ArgumentError
     from ._errors import CancelledError as CancelledError
     from ._errors import DeviceError as DeviceError
@@ -55,8 +53,6 @@ if TYPE_CHECKING:
     from ._model import LabelOptions as LabelOptions
     from ._model import Model as Model
     from ._model import ModuleMapOptions as ModuleMapOptions
-    from ._phoenix import write_phoenix as write_phoenix
-    from ._picture import picture as picture
     from ._stages import build_graph as build_graph
     from ._stages import complete_tracks as complete_tracks
     from ._stages import embed as embed
@@ -74,13 +70,17 @@ if TYPE_CHECKING:
     from ._training import learn_first_pass as learn_first_pass
     from ._training import learn_module_map as learn_module_map
     from ._training import train as train
+    from .plotting.display import Page as Page
+    from .plotting.display import display as display
+    from .plotting.phoenix import write_phoenix as write_phoenix
+    from .plotting.picture import picture as picture
 
     __version__: str
 
 _NAMES_OF = {
     "_context": "Context StageTiming Timings",
     "_device_array": "DeviceArray",
-    "_display": "Page display",
+    "plotting.display": "Page display",
     "_errors": "ArgumentError CancelledError DeviceError Error FileError "
     "FormatError LimitError OutOfMemoryError UnsupportedError",
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
@@ -90,8 +90,8 @@ _NAMES_OF = {
     "_graph": "Graph",
     "_model": "CompletionOptions Detector FirstPassOptions LabelOptions Model "
     "ModuleMapOptions",
-    "_phoenix": "write_phoenix",
-    "_picture": "picture",
+    "plotting.phoenix": "write_phoenix",
+    "plotting.picture": "picture",
     "_stages": "build_graph complete_tracks embed filter_graph find_long_tracks find_tracks "
     "find_tracks_batch label score score_triplets",
     "_tracks": "Tracks",

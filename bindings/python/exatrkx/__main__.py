@@ -1,4 +1,4 @@
-"""__main__ -- the command line: python -m exatrkx COMMAND ...
+"""__main__ -- the command line: exatrkx COMMAND ...
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -11,24 +11,24 @@ import sys
 from collections.abc import Sequence
 
 MODULES = {
-    "find-tracks": ("_command_find", "events to files of tracks"),
-    "evaluate": ("_command_evaluate", "tracks against the truth"),
-    "display": ("_command_display", "an event as HTML, Phoenix JSON, picture"),
-    "convert": ("convert", "model files from PyTorch networks"),
-    "simulate": ("simulate", "events of the fast simulation of ACTS"),
-    "plot": ("plots", "figures of training, tracks and edges"),
-    "adjust": ("adjust", "other cuts, radius, bounds or labels for a model file"),
-    "shrink": ("shrink", "prune and quantise model files"),
-    "widen": ("widen", "a wider graph network from a trained one"),
-    "population": ("population", "train several models, which copy the best"),
-    "acts-csv": ("acts_csv", "events of the CSV files of ACTS as TrackML events"),
-    "compare-events": ("compare_events", "two sets of events next to each other"),
+    "find-tracks": ("tools.find_tracks", "events to files of tracks"),
+    "evaluate": ("tools.evaluate", "tracks against the truth"),
+    "display": ("plotting.display_command", "an event as HTML, Phoenix JSON, picture"),
+    "convert": ("conversion.convert", "model files from PyTorch networks"),
+    "simulate": ("simulation.simulate", "events of the fast simulation of ACTS"),
+    "plot": ("plotting", "figures of training, tracks and edges"),
+    "adjust": ("tools.adjust", "other cuts, radius, bounds or labels for a model file"),
+    "shrink": ("tools.shrink", "prune and quantise model files"),
+    "widen": ("tools.widen", "a wider graph network from a trained one"),
+    "population": ("tools.population", "train several models, which copy the best"),
+    "acts-csv": ("tools.acts_csv", "events of the CSV files of ACTS as TrackML events"),
+    "compare-events": ("tools.compare_events", "two sets of events next to each other"),
 }
 
 
 def usage() -> str:
     """What the commands do."""
-    lines = ["usage: python -m exatrkx COMMAND ... (--help for each)", ""]
+    lines = ["usage: exatrkx COMMAND ... (--help for each)", ""]
     lines += [f"  {name:14} {text}" for name, (_, text) in MODULES.items()]
     return "\n".join(lines)
 

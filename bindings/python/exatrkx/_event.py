@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _acorn_csv, _handle, _html, _interrupt, _library
+from . import _handle, _html, _interrupt, _library
 from ._arrays import address, array, columns_of, optional
 from ._context import Context
 from ._declarations import etx_particle
 from ._device_input import device_input
 from ._model import Detector, shipped
-from ._trackml_csv import prefix_of
+from .files import acorn_csv
+from .files.trackml_csv import prefix_of
 
 if TYPE_CHECKING:
     import pandas
@@ -211,7 +212,7 @@ class Event(_handle.Immutable):
         Volumes are acorn's regions. ValueError, FileNotFoundError.
         """
         name = os.fspath(prefix)
-        event = cls.from_arrays(**_acorn_csv.read(name))
+        event = cls.from_arrays(**acorn_csv.read(name))
         event.name = os.path.basename(name)
         return event
 

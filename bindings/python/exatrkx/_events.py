@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from . import _progress
 from ._event import Event
 from ._model import Detector
-from ._trackml_csv import KINDS, find_events
+from .files.trackml_csv import KINDS, find_events
 
 Path = str | os.PathLike[str]
 ENDINGS = (".csv", ".csv.gz")

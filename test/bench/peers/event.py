@@ -1,7 +1,7 @@
 """event -- synthetic events: helices through a simplified TrackML detector.
 
 Deterministic by seed, numpy only, in a fraction of a second: good for timing,
-where exatrkx.simulate is good for physics.
+where exatrkx simulate is good for physics.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -2,7 +2,7 @@
 resolution, in passes from hard tracks from the beam to soft and displaced ones,
 each on the hits that those before it left.
 
-Geometry, material and field are as in exatrkx.simulate. Errors of hits are their
+Geometry, material and field are as in exatrkx simulate. Errors of hits are their
 spread about the true crossing in the shipped events, by volume and size of the
 cluster. Bounds were chosen on a simulated event of a seed of its own.
 
@@ -19,7 +19,9 @@ from typing import Any
 import acts
 import acts.examples as ae
 import numpy as np
-from exatrkx import _fatras, _field, _trackml_csv, _trackml_detector
+from exatrkx.files import trackml_csv
+from exatrkx.simulation import fatras, trackml_detector
+from exatrkx.simulation.field import CENTRE_FIELD
 
 from .stage import Run
 
@@ -134,7 +136,7 @@ class Hits:
 
 
 def table(prefix: str, kind: str) -> Any:
-    return _trackml_csv.read_table(_trackml_csv.find_file(prefix, kind))
+    return trackml_csv.read_table(trackml_csv.find_file(prefix, kind))
 
 
 def number(volume: np.ndarray, layer: np.ndarray, module: np.ndarray) -> np.ndarray:
@@ -159,7 +161,7 @@ def learn_errors(modules: Any) -> np.ndarray:
     """[volume, axis, size] mm, from the shipped events."""
     hits = [
         Hits.read(prefix, modules, with_truth=True)
-        for prefix in _trackml_csv.find_events(CALIBRATION)
+        for prefix in trackml_csv.find_events(CALIBRATION)
     ]
     volume = np.concatenate([modules.volume_id[one.module] for one in hits])
     size = np.concatenate([one.size for one in hits])
@@ -287,7 +289,7 @@ class Finder:
                 level=QUIET,
                 inputSpacePoints="points" + mine,
                 outputSeeds="triplets" + mine,
-                bFieldInZ=_field.CENTRE_FIELD * TESLA,
+                bFieldInZ=CENTRE_FIELD * TESLA,
                 **chosen.seeds,
             )
         )
@@ -378,8 +380,8 @@ def prepare(prefixes: list[str], n_threads: int) -> Run:
     if n_threads != 1:
         raise RuntimeError("it runs events side by side, not one on several threads")
     with tempfile.TemporaryDirectory() as scratch:
-        magnet = _fatras.magnetic_field(scratch, "solenoid", _field.CENTRE_FIELD, 0.0)
-        detector = _trackml_detector.build(scratch)
+        magnet = fatras.magnetic_field(scratch, "solenoid", CENTRE_FIELD, 0.0)
+        detector = trackml_detector.build(scratch)
     modules = detector.modules
     errors = learn_errors(modules)
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import exatrkx
 import numpy as np
-from exatrkx import _declarations, _handle, _library, safetensors_file
+from exatrkx import _declarations, _handle, _library
+from exatrkx.files import safetensors
 
 
 def version() -> str:
@@ -27,7 +28,7 @@ def make_model(
 ) -> exatrkx.Model:
     """A model of one or more stages from the content of a model file."""
     text = json.dumps({"schema": 1} | dict(config))
-    data = safetensors_file.dump(tensors, {"etx.config": text})
+    data = safetensors.dump(tensors, {"etx.config": text})
     return exatrkx.Model.from_bytes(data)
 
 

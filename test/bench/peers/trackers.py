@@ -19,7 +19,7 @@ from typing import Any
 
 import exatrkx
 import numpy as np
-from exatrkx import _trackml_csv
+from exatrkx.files import trackml_csv
 
 from .stage import OURS, Implementation, Inputs, Run, Stage
 
@@ -38,7 +38,7 @@ INTEGERS = ("hit_id", "volume_id", "layer_id", "module_id")
 def make(_: int) -> Inputs:
     """The events of the folder, whatever number of hits is wanted."""
     folder = os.environ.get("PEERS_EVENTS") or SHIPPED
-    return {"events": np.array(_trackml_csv.find_events(folder))}
+    return {"events": np.array(trackml_csv.find_events(folder))}
 
 
 def read_events(inputs: Inputs) -> list[exatrkx.Event]:
@@ -109,8 +109,8 @@ def fastrack(inputs: Inputs, n_threads: int) -> Run:
 
 def columns(prefix: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Hits and cells; hits are numbered from 1 on."""
-    hits = _trackml_csv.read_table(_trackml_csv.find_file(prefix, "hits"))
-    cells = _trackml_csv.read_table(_trackml_csv.find_file(prefix, "cells"))
+    hits = trackml_csv.read_table(trackml_csv.find_file(prefix, "hits"))
+    cells = trackml_csv.read_table(trackml_csv.find_file(prefix, "cells"))
     number = np.argsort(hits["hit_id"])
     cells["hit_id"] = (
         1 + number[np.searchsorted(hits["hit_id"], cells["hit_id"], sorter=number)]

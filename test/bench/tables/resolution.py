@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import exatrkx
-from exatrkx import _field
+from exatrkx.simulation import field
 
 from .events import event_options, read_events
 from .markdown import table
@@ -59,13 +59,13 @@ def true_tracks(
 
 
 def simulated_field() -> exatrkx.FitOptions:
-    """The field map that exatrkx.simulate gives to ACTS."""
+    """The field map that exatrkx simulate gives to ACTS."""
     r = np.linspace(0.0, 1100.0, 45)
     z = np.linspace(-3100.0, 3100.0, 125)
     grid = np.broadcast_arrays(r[:, None], z[None, :])
-    centre = _field.solenoid(np.zeros(1), np.zeros(1))[1][0]
-    field_map = np.stack(_field.solenoid(*grid), axis=-1)
-    field_map *= _field.CENTRE_FIELD / centre
+    centre = field.solenoid(np.zeros(1), np.zeros(1))[1][0]
+    field_map = np.stack(field.solenoid(*grid), axis=-1)
+    field_map *= field.CENTRE_FIELD / centre
     return exatrkx.FitOptions(field_map=field_map, max_r=r[-1], max_z=z[-1])
 
 
@@ -130,7 +130,7 @@ def line(rows: np.ndarray, name: tuple[str, str]) -> list[str]:
 
 def plot(events: Sequence[exatrkx.Event], path: str) -> None:
     """The picture of the same tracks, in the field of the simulation."""
-    from exatrkx import plots
+    from exatrkx import plotting
 
     detector, options = exatrkx.Detector.load(), simulated_field()
     tracks = [true_tracks(event)[0] for event in events]
@@ -138,7 +138,7 @@ def plot(events: Sequence[exatrkx.Event], path: str) -> None:
         exatrkx.fit_tracks(own, event, detector, options=options)
         for own, event in zip(tracks, events, strict=True)
     ]
-    plots.resolution(events, tracks, fits).savefig(path, dpi=80)
+    plotting.resolution(events, tracks, fits).savefig(path, dpi=80)
 
 
 def resolutions(

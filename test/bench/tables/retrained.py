@@ -1,4 +1,4 @@
-"""retrained -- a shipped model after exatrkx.shrink, trained on.
+"""retrained -- a shipped model after exatrkx shrink, trained on.
 
     python -m tables.retrained --data DIR --events DIR [--count 20] [--seeds 3]
         [--steps 800] [--only NAME]
@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import exatrkx
-from exatrkx import adjust, safetensors_file, shrink
+from exatrkx.files import safetensors
+from exatrkx.tools import adjust, shrink
 
 from .events import event_options, read_events
 from .losses import MODELS
@@ -60,7 +61,7 @@ def config_of(
     path: Path, stage: str, options: argparse.Namespace, seed: int, is_new: bool
 ) -> Any:
     """That of the model's own training, short."""
-    _, metadata = safetensors_file.read(str(path))
+    _, metadata = safetensors.read(str(path))
     model = json.loads(metadata[shrink.CONFIG])
     config = json.loads(model["training"][stage]["config"])
     for key in ("model", "label"):

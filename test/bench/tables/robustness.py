@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import exatrkx
-from exatrkx import simulate
+from exatrkx.simulation import simulate
 
 from .events import event_options, read_events
 from .losses import MODELS, NAMES
@@ -103,7 +103,7 @@ CHANGES: dict[str, Change] = {
 }
 
 
-# What makes the same events otherwise, for exatrkx.simulate.
+# What makes the same events otherwise, for exatrkx simulate.
 SIMULATED: dict[str, tuple[str, ...]] = {
     "field 1.9 T": ("--tesla", "1.9"),
     "field 1.6 T": ("--tesla", "1.6"),

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import exatrkx
-from exatrkx._rates import clopper_pearson
+from exatrkx.plotting.rates import clopper_pearson
 
 from .events import read_events
 from .losses import MODELS, NAMES

@@ -1,4 +1,4 @@
-"""smaller -- a shipped model after exatrkx.shrink, without further training.
+"""smaller -- a shipped model after exatrkx shrink, without further training.
 
     python -m tables.smaller --events DIR [--count 20] [--model FILE]
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import exatrkx
-from exatrkx import shrink
+from exatrkx.tools import shrink
 
 from .events import event_options, read_events
 from .losses import MODELS

@@ -1,0 +1,1 @@
+"""conversion -- model files of networks that PyTorch trained (docs/convert.md)."""

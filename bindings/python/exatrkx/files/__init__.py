@@ -1,0 +1,1 @@
+"""files -- formats of files, with numpy only and without the library."""

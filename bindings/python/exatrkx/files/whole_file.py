@@ -1,0 +1,52 @@
+"""whole_file -- files that appear under their name only when complete.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file: a symbolic link is followed; a device, a pipe and the file of
+    the standard output are written directly, at their end."""
+    try:
+        if _is_direct(path):
+            with open(path, "ab") as file:
+                file.write(data)
+        else:
+            _replace(os.path.realpath(path), data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _is_direct(path: str | os.PathLike[str]) -> bool:
+    if not os.path.isfile(path):
+        return os.path.exists(path)
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(1))
+    except OSError:
+        return False
+
+
+def _replace(path: str, data: bytes) -> None:
+    folder, name = os.path.split(path)
+    descriptor, partial = tempfile.mkstemp(".tmp", name + ".", folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(partial, 0o666 & ~_umask())
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

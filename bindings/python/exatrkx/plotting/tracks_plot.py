@@ -1,0 +1,264 @@
+"""tracks_plot -- tracks against the truth, as docs/evaluation.md defines it.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .._arrays import together
+from .._errors import expect
+from ..files.trackml_csv import Table, read_table
+from ..tools.compare_events import lookup
+from .event_truth import Event, single
+from .rates import clopper_pearson, ratio
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    log_bins,
+    panels,
+    ratio_points,
+    title,
+)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Which particles and tracks count; the defaults of etx-evaluate."""
+
+    min_pt: float = 0.1
+    max_eta: float = 4.0
+    min_hits: int = 5
+    min_track_hits: int = 3
+    fraction: float = 0.5
+
+
+@dataclass
+class Matched:
+    """Reconstructable particles and counted tracks of one or more events."""
+
+    pt: np.ndarray
+    eta: np.ndarray
+    n_hits: np.ndarray
+    is_found: np.ndarray
+    track_hits: np.ndarray
+    track_matches: np.ndarray
+    track_is_fake: np.ndarray
+
+    @property
+    def technical_efficiency(self) -> float:
+        """Found reconstructable particles over all of them."""
+        return float(ratio(self.is_found.sum(), len(self.is_found)))
+
+
+def _table_of(event: Event, tracks: Any) -> Table:
+    """hit_id and track_id of a file, or of an exatrkx.Tracks."""
+    if isinstance(tracks, (str, os.PathLike)):
+        return read_table(os.fspath(tracks), ("hit_id", "track_id"))
+    expect("tracks", tracks, "Tracks")
+    if tracks.n_hits != event.n_hits:
+        raise ValueError(
+            f"tracks of {tracks.n_hits} hits, the event has {event.n_hits}"
+        )
+    number = 1 + np.arange(len(tracks))
+    return {
+        "hit_id": event.hit_id[tracks.hits],
+        "track_id": np.repeat(number, np.diff(tracks.offsets)),
+    }
+
+
+def track_rows(event: Event, tracks: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Row of the event and number of the track, from 0, of every hit of a
+    track, in the order of the track ids."""
+    table = _table_of(event, tracks)
+    used = table["track_id"] != 0
+    row = lookup(event.hit_id, table["hit_id"][used])
+    if (row < 0).any():
+        unknown = table["hit_id"][used][row < 0][0]
+        raise ValueError(f"{tracks}: hit {unknown} is not in the event")
+    return row, np.unique(table["track_id"][used], return_inverse=True)[1]
+
+
+def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
+    """Match the tracks of one event by double majority."""
+    row, track = track_rows(event, tracks)
+    size = np.bincount(track)
+    best, n_best = majority(track, event.owner[row], len(size))
+    n_particles = len(event.pt)
+    hits_of = np.bincount(event.owner[event.owner >= 0], minlength=n_particles)
+    fraction = float(single(cuts.fraction))
+    has_majority = n_best > fraction * size
+    counted = size >= cuts.min_track_hits
+    matches = counted & has_majority
+    matches[matches] = n_best[matches] > fraction * hits_of[best[matches]]
+    is_found = np.zeros(n_particles, dtype=bool)
+    is_found[best[matches]] = True
+    use = event.particles["q"] != 0
+    use &= event.pt > single(cuts.min_pt)
+    use &= np.abs(event.eta) < single(cuts.max_eta)
+    use &= hits_of >= cuts.min_hits
+    return Matched(
+        pt=event.pt[use],
+        eta=event.eta[use],
+        n_hits=hits_of[use],
+        is_found=is_found[use],
+        track_hits=size[counted],
+        track_matches=matches[counted],
+        track_is_fake=~has_majority[counted],
+    )
+
+
+def majority(
+    track: np.ndarray, owner: np.ndarray, n_tracks: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The particle with most hits of each track and how many; -1, 0: none."""
+    best = np.full(n_tracks, -1)
+    n_best = np.zeros(n_tracks, dtype=np.int64)
+    owned = owner >= 0
+    pairs, count = np.unique(
+        np.stack([track[owned], owner[owned]]), axis=1, return_counts=True
+    )
+    order = np.lexsort((-pairs[1], count))  # the last one written stays
+    best[pairs[0][order]] = pairs[1][order]
+    n_best[pairs[0][order]] = count[order]
+    return best, n_best
+
+
+def match_all(
+    prefixes: Sequence[Any], tracks: Sequence[Any], cuts: Cuts
+) -> Matched:
+    """Match several events, each on its own, and concatenate the results."""
+    parts = [
+        match(Event(prefix), file, cuts)
+        for prefix, file in together(events=prefixes, tracks=tracks)
+    ]
+    names = Matched.__dataclass_fields__
+    return Matched(
+        **{n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
+    )
+
+
+def draw(
+    prefixes: Sequence[Any],
+    tracks: Sequence[Any],
+    cuts: Cuts,
+    given: Sequence[Axes] | None = None,
+) -> Figure:
+    """The four panels."""
+    matched = match_all(prefixes, tracks, cuts)
+    figure, axes = panels(4, 2, given=given)
+    _efficiency_pt(next(axes), matched, cuts)
+    _efficiency_eta(next(axes), matched, cuts)
+    _rates_by_hits(next(axes), matched)
+    _lengths(next(axes), matched, cuts)
+    title(figure, _summary(matched, len(prefixes)), given)
+    return cast(Figure, figure)
+
+
+def _summary(matched: Matched, n_events: int) -> str:
+    """The totals in one line."""
+    n_found, n = matched.is_found.sum(), len(matched.is_found)
+    low, high = clopper_pearson(n_found, n)
+    value = 100.0 * matched.technical_efficiency
+    purity = 100.0 * float(
+        ratio(matched.track_matches.sum(), len(matched.track_hits))
+    )
+    fakes = 100.0 * float(
+        ratio(matched.track_is_fake.sum(), len(matched.track_hits))
+    )
+    plural = "s" if n_events != 1 else ""
+    return (
+        f"{n_events} event{plural}, double majority: technical efficiency "
+        f"{value:.1f} % (+{100 * high[0] - value:.1f} "
+        f"\N{MINUS SIGN}{value - 100 * low[0]:.1f}), "
+        f"purity {purity:.1f} %, fake rate {fakes:.1f} %"
+    )
+
+
+def _efficiency(
+    axes: Axes,
+    matched: Matched,
+    value: np.ndarray,
+    edges: np.ndarray,
+    logarithmic: bool,
+) -> None:
+    whole = np.histogram(value, edges)[0]
+    part = np.histogram(value[matched.is_found], edges)[0]
+    ratio_points(
+        axes, edges, part, whole, BLUE, "in the bin", logarithmic=logarithmic
+    )
+    total = matched.technical_efficiency
+    axes.axhline(
+        total, color=GREY, linewidth=1, linestyle="--", label="in all bins"
+    )
+    axes.set_ylabel("technical efficiency")
+    lowest = clopper_pearson(part, whole)[0][whole > 0]
+    start = lowest.min() if len(lowest) else 0.0
+    axes.set_ylim(max(0.0, np.floor(10 * (start - 0.05)) / 10), 1.02)
+    axes.legend(loc="lower right")
+
+
+def _efficiency_pt(axes: Axes, matched: Matched, cuts: Cuts) -> None:
+    edges = log_bins(matched.pt, max(cuts.min_pt, 0.05))
+    _efficiency(axes, matched, matched.pt, edges, True)
+    axes.set_xlabel("pT of the particle [GeV]")
+
+
+def _efficiency_eta(axes: Axes, matched: Matched, cuts: Cuts) -> None:
+    reach = min(cuts.max_eta, float(np.abs(matched.eta).max(initial=0.5)))
+    n_bins = 2 * int(np.ceil(reach / 0.4))
+    edges = (np.arange(n_bins + 1) - n_bins / 2) * 0.4
+    _efficiency(axes, matched, matched.eta, edges, False)
+    axes.set_xlabel("eta of the particle")
+
+
+def _rates_by_hits(axes: Axes, matched: Matched) -> None:
+    size = matched.track_hits
+    edges = np.arange(size.min(initial=3), size.max(initial=3) + 2) - 0.5
+    whole = np.histogram(size, edges)[0]
+    good = np.histogram(size[matched.track_matches], edges)[0]
+    fake = np.histogram(size[matched.track_is_fake], edges)[0]
+    ratio_points(axes, edges, good, whole, GREEN, "purity", shift=-0.08)
+    ratio_points(axes, edges, fake, whole, RED, "fake rate", "s", shift=0.08)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_xlabel("hits of the track")
+    axes.set_ylabel("share of the tracks")
+    axes.legend(loc="center")
+
+
+def _lengths(axes: Axes, matched: Matched, cuts: Cuts) -> None:
+    size = matched.track_hits
+    last = max(size.max(initial=3), matched.n_hits.max(initial=3))
+    edges = np.arange(min(cuts.min_track_hits, cuts.min_hits), last + 2) - 0.5
+    fake, good = matched.track_is_fake, matched.track_matches
+    axes.hist(
+        [size[good], size[~good & ~fake], size[fake]],
+        edges.tolist(),
+        stacked=True,
+        color=[GREEN, ORANGE, RED],
+        label=["matched tracks", "pieces of particles", "fake tracks"],
+        alpha=0.85,
+    )
+    axes.hist(
+        matched.n_hits,
+        edges.tolist(),
+        histtype="step",
+        color="black",
+        linewidth=1.2,
+        label="reconstructable particles",
+    )
+    axes.set_xlabel("hits")
+    axes.set_ylabel("tracks, particles")
+    axes.set_ylim(top=1.3 * axes.get_ylim()[1])
+    axes.legend(loc="upper center", ncols=2)

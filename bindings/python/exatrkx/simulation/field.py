@@ -1,0 +1,69 @@
+"""field -- the magnetic field of a thin solenoid, as a map for ACTS.
+
+The field of the TrackML events is that of a solenoid: 2 T in the middle of
+the detector, weaker and with a radial part towards the ends. The turning of
+the tracks of those events along z agrees with a coil of 1.2 m radius and
+5.3 m length. Closed form: Derby and Olbert, "Cylindrical magnets and ideal
+solenoids", Am. J. Phys. 78 (2010) 229, equations 6 to 8.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+CENTRE_FIELD = 2.0  # tesla
+COIL_RADIUS = 1200.0  # mm
+COIL_HALF_LENGTH = 2650.0  # mm
+# Particles on their way out go beyond the coil. Its radius is no grid point.
+MAP_RADIUS = np.arange(0.0, 3000.0, 26.0)  # mm
+MAP_Z = np.arange(-5000.0, 5001.0, 25.0)  # mm
+N_STEPS = 512  # the midpoint rule converges exponentially here
+
+
+def elliptic(
+    kc: np.ndarray, p: np.ndarray, c: np.ndarray, s: np.ndarray
+) -> np.ndarray:
+    """Bulirsch's general complete elliptic integral cel(kc, p, c, s)."""
+    angle = (np.arange(N_STEPS) + 0.5) * (0.5 * np.pi / N_STEPS)
+    cos2, sin2 = np.cos(angle) ** 2, np.sin(angle) ** 2
+    kc, p, c, s = (np.asarray(value)[..., None] for value in (kc, p, c, s))
+    top = c * cos2 + s * sin2
+    bottom = (cos2 + p * sin2) * np.sqrt(cos2 + kc**2 * sin2)
+    result: np.ndarray = (top / bottom).mean(axis=-1) * (0.5 * np.pi)
+    return result
+
+
+def solenoid(r: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """B_r and B_z in tesla, in units in which the current sheet is 1.
+
+    r, z: radius and position along the axis in mm, of equal shape.
+    """
+    one = np.ones_like(r)
+    gamma = (COIL_RADIUS - r) / (COIL_RADIUS + r)
+    radial, axial = np.zeros_like(r), np.zeros_like(r)
+    for sign in (1.0, -1.0):
+        end = z + sign * COIL_HALF_LENGTH
+        far = np.hypot(end, COIL_RADIUS + r)
+        k = np.hypot(end, COIL_RADIUS - r) / far
+        radial += sign * COIL_RADIUS / far * elliptic(k, one, one, -one)
+        axial += sign * end / far * elliptic(k, gamma**2, one, gamma)
+    return radial, axial * COIL_RADIUS / (COIL_RADIUS + r)
+
+
+def write_map(
+    path: str, centre_field: float = CENTRE_FIELD, centre: float = 0.0
+) -> None:
+    """Write lines of r, z in mm and B_r, B_z in tesla, r running first.
+
+    centre_field: in the middle of the coil, which is at z = centre mm; in tesla.
+    """
+    origin = np.zeros(1)
+    scale = centre_field / solenoid(origin, origin)[1][0]
+    rows = []
+    for z in MAP_Z.tolist():
+        axis_z = np.full_like(MAP_RADIUS, z)
+        radial, axial = solenoid(MAP_RADIUS, axis_z - centre)
+        rows += [np.stack((MAP_RADIUS, axis_z, radial * scale, axial * scale))]
+    np.savetxt(path, np.concatenate(rows, axis=1).T, fmt="%.9g")

@@ -1,0 +1,1 @@
+"""tools -- commands that change models, train several, and look at events."""

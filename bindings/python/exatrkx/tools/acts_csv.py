@@ -1,0 +1,178 @@
+"""acts_csv -- events in the CSV files of ACTS as TrackML events.
+
+    exatrkx acts-csv DIR --out DIR2
+
+Reads eventN-hits.csv, -measurements.csv, -measurement-simhit-map.csv and
+-particles_simulated.csv, as the examples of ACTS write them for any detector
+(CsvSimHitWriter, CsvMeasurementWriter, CsvParticleWriter), and writes hits, truth
+and particles of TrackML. Positions are taken from the space points where
+eventN-spacepoint.csv is there (CsvSpacePointWriter), else the global positions of the
+measurements, which ACTS writes since 48. Volume, layer and module are fields of the
+geometry identifier. A space point of two particles counts as noise, a measurement of
+several as the first's. Cells are left out: these files have no pitches.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..files import trackml_csv
+from ..simulation import weights
+from ..simulation.fatras import Columns
+
+NO_MEASUREMENT = np.uint64(2**64 - 1)
+BARCODE = tuple(f"particle_id_{part}" for part in ("pv", "sv", "part", "gen", "subpart"))
+GENERATION_BIT = 24  # of a particle_id of TrackML
+
+
+class ActsCsvError(ValueError):
+    """Files that lack something, or do not belong together."""
+
+
+class Event:
+    """The files of one event."""
+
+    def __init__(self, prefix: Path) -> None:
+        self.prefix = prefix
+
+    def table(self, kind: str) -> Columns:
+        path = f"{self.prefix}-{kind}.csv"
+        if not os.path.exists(path):
+            raise ActsCsvError(f"{path}: no such file")
+        return Columns(path)
+
+    def floats(self, kind: str, *names: str) -> np.ndarray:
+        return self.checked(kind, names).floats(*names)
+
+    def integers(self, kind: str, *names: str) -> np.ndarray:
+        return self.checked(kind, names).numbers(np.uint64, *names)
+
+    def checked(self, kind: str, names: Sequence[str]) -> Columns:
+        table = self.table(kind)
+        for name in names:
+            if name not in table.names:
+                raise ActsCsvError(f"{self.prefix}-{kind}.csv: no column {name}")
+        return table
+
+    def has_space_points(self) -> bool:
+        return os.path.exists(f"{self.prefix}-spacepoint.csv")
+
+
+def hits_of(event: Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions [n, 3], geometry identifiers [n], measurements [n, 2]."""
+    if event.has_space_points():
+        where = event.floats("spacepoint", "x", "y", "z")
+        names = ("geometry_id_1", "measurement_id_1", "measurement_id_2")
+        found = event.integers("spacepoint", *names)
+        return where, found[:, 0], found[:, 1:]
+    where = event.floats("measurements", "global_x", "global_y", "global_z")
+    found = event.integers("measurements", "geometry_id", "measurement_id")
+    alone = np.full(len(found), NO_MEASUREMENT)
+    return where, found[:, 0], np.stack((found[:, 1], alone), axis=1)
+
+
+def sim_hits_of(event: Event, measurements: np.ndarray) -> np.ndarray:
+    """The row of the first simulated hit of each measurement; -1 = none."""
+    link = event.integers("measurement-simhit-map", "measurement_id", "hit_id")
+    ids, first = np.unique(link[:, 0], return_index=True)
+    if len(ids) == 0:
+        return np.full(measurements.shape, -1)
+    row = np.minimum(np.searchsorted(ids, measurements), len(ids) - 1)
+    found = link[first[row], 1].astype(np.int64)
+    return np.where(ids[row] == measurements, found, -1)
+
+
+def particle_ids(barcodes: np.ndarray) -> np.ndarray:
+    """TrackML ids of rows of BARCODE: a number from 1, and the generation."""
+    row = np.arange(1, len(barcodes) + 1)
+    return row + (barcodes[:, 3].astype(np.int64) << GENERATION_BIT)
+
+
+def owners_of(event: Event, hit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Barcodes of all particles, and the row of each hit's; -1 = none."""
+    barcodes = event.integers("particles_simulated", *BARCODE)
+    of_hits = event.integers("hits", *BARCODE)
+    known = {tuple(code): row for row, code in enumerate(barcodes.tolist())}
+    rows = np.array([known.get(tuple(c), -1) for c in of_hits.tolist()], np.int64)
+    owner = np.where(hit >= 0, np.append(rows, -1)[hit], -1)
+    return barcodes, owner
+
+
+def convert(event: Event) -> dict[str, trackml_csv.Table]:
+    """The tables of TrackML, hits in the order of the files."""
+    position, geometry, measurements = hits_of(event)
+    hit = sim_hits_of(event, measurements)
+    barcodes, owner = owners_of(event, hit)
+    is_shared = (hit[:, 1] >= 0) & (owner[:, 0] != owner[:, 1])
+    owner = np.where(is_shared, -1, owner[:, 0])
+    names = ("vx", "vy", "vz", "px", "py", "pz", "q")
+    state = event.floats("particles_simulated", *names)
+    particle_id = particle_ids(barcodes)
+    hit_id = np.arange(1, len(position) + 1)
+    true = event.floats("hits", "tx", "ty", "tz", "tpx", "tpy", "tpz")
+    true = np.where(owner[:, None] >= 0, true[np.maximum(hit[:, 0], 0)], 0.0)
+    weight = weights.hit_weights(
+        owner, true[:, 2], state[:, 2], np.hypot(state[:, 3], state[:, 4])
+    )
+    fields = {"volume_id": (56, 0xFF), "layer_id": (36, 0xFFF)}
+    fields["module_id"] = (8, 0xFFFFF)
+    modules = {
+        name: ((geometry >> np.uint64(shift)) & np.uint64(mask)).astype(np.int64)
+        for name, (shift, mask) in fields.items()
+    }
+    n_hits = np.bincount(owner[owner >= 0], minlength=len(state))
+    charge = {"q": state[:, 6].astype(np.int64), "nhits": n_hits}
+    return {
+        "hits": {"hit_id": hit_id, **dict(zip("xyz", position.T)), **modules},
+        "truth": {
+            "hit_id": hit_id,
+            "particle_id": np.append(particle_id, 0)[owner],
+            **dict(zip(("tx", "ty", "tz", "tpx", "tpy", "tpz"), true.T)),
+            "weight": weight,
+        },
+        "particles": {
+            "particle_id": particle_id,
+            **dict(zip(names[:6], state.T)),
+            **charge,
+        },
+    }
+
+
+def prefixes(folder: Path) -> list[Path]:
+    """eventN of all events of a folder."""
+    found = sorted(folder.glob("event*-hits.csv"))
+    if not found:
+        raise ActsCsvError(f"{folder}: no event*-hits.csv")
+    return [Path(re.sub("-hits.csv$", "", str(path))) for path in found]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="exatrkx acts-csv", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="files of ACTS")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR2")
+    options = parser.parse_args(arguments)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for prefix in prefixes(options.folder):
+            tables = convert(Event(prefix))
+            for kind, table in tables.items():
+                path = options.out / f"{prefix.name}-{kind}.csv.gz"
+                trackml_csv.write_table(str(path), table)
+            n_hits = len(tables["hits"]["hit_id"])
+            n = len(tables["particles"]["q"])
+            print(f"{prefix.name}: {n_hits} hits, {n} particles")
+    except (OSError, ValueError) as error:
+        print(f"acts-csv: {error}", file=sys.stderr)
+        return 1
+    return 0
