@@ -3,9 +3,6 @@
  * A safetensors file: parameters, moments, counters, thresholds, the snapshot
  * and the best model; in its metadata the hash of what the trainer was created
  * from and a checksum over all tensors, so that a damaged file is refused.
- * Schema 1 had no "state"; before schema 3 the graphs of a step were drawn and
- * their gradients added up in another way; before schema 4 the order of events
- * was not noted.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
@@ -22,7 +19,7 @@
 
 #define N_METRICS   5 /* loss, n_edges, efficiency, purity, auc */
 #define MAX_TENSORS 14
-#define SCHEMA      4
+#define SCHEMA      "1"
 
 /* Tensor "counters", 64-bit numbers alone. */
 struct counters {
@@ -31,7 +28,7 @@ struct counters {
     double metric[N_METRICS];
 };
 
-/* Tensor "state", the same, since schema 2. */
+/* Tensor "state", the same. */
 struct state {
     int64_t n_rollbacks, mean_steps, snapshot_step, snapshot_mean_steps,
         best_step, n_since_best;
@@ -145,7 +142,7 @@ static void add_array(struct entry *entry, int64_t *count, const char *name,
 
 /* The tensors of a checkpoint, sorted by name. */
 static int64_t list_entries(struct entry *entry,
-    const struct etx_trainer *trainer, struct numbers *numbers, int schema)
+    const struct etx_trainer *trainer, struct numbers *numbers)
 {
     const struct etx_train_snapshot *snapshot = &trainer->snapshot;
     const struct etx_moments *moments = &trainer->state.moments;
@@ -168,9 +165,8 @@ static int64_t list_entries(struct entry *entry,
     add_array(entry, &count, "snapshot_parameter", snapshot->parameter, n);
     add_array(entry, &count, "snapshot_v", snapshot->moments.v, n);
     add_array(entry, &count, "snapshot_v_max", snapshot->moments.v_max, n);
-    if (schema > 1)
-        entry[count++] = (struct entry){"state", ETX_TENSOR_I64,
-            COUNT(struct state, int64_t), &numbers->state, 0};
+    entry[count++] = (struct entry){"state", ETX_TENSOR_I64,
+        COUNT(struct state, int64_t), &numbers->state, 0};
     entry[count++] = (struct entry){
         "threshold", ETX_TENSOR_F32, n_thresholds, &numbers->threshold, 0};
     add_array(entry, &count, "v", moments->v, n);
@@ -200,11 +196,11 @@ etx_status etx_checkpoint_write(
     struct numbers numbers = collect_numbers(trainer);
     struct entry entry[MAX_TENSORS];
     struct etx_tensor tensor[MAX_TENSORS];
-    const int64_t n = list_entries(entry, trainer, &numbers, SCHEMA);
+    const int64_t n = list_entries(entry, trainer, &numbers);
     char checksum[9];
     char events[17];
     char hash[17];
-    const char *const pair[][2] = {{"etx.checkpoint", "4"},
+    const char *const pair[][2] = {{"etx.checkpoint", SCHEMA},
         {"etx.checksum", checksum}, {"etx.events", events}, {"etx.hash", hash}};
     struct etx_json *metadata = NULL;
     etx_status status;
@@ -225,28 +221,18 @@ done:
 
 /* --------------------------------------------------------------- checks -- */
 
-/* 1 to SCHEMA; 0 when the file is no checkpoint, or of a later schema. */
-static int find_schema(const struct etx_tensor_file *file)
-{
-    const char *schema =
-        etx_json_text(etx_json_get(file->metadata, "etx.checkpoint"));
-
-    if (schema == NULL || strlen(schema) != 1 || schema[0] < '1' ||
-        schema[0] > '0' + SCHEMA)
-        return 0;
-    return schema[0] - '0';
-}
-
 static etx_status check_metadata(const struct etx_tensor_file *file,
     const char *path, const char *checksum, const char *hash)
 {
+    const char *schema =
+        etx_json_text(etx_json_get(file->metadata, "etx.checkpoint"));
     const char *sum =
         etx_json_text(etx_json_get(file->metadata, "etx.checksum"));
     const char *made = etx_json_text(etx_json_get(file->metadata, "etx.hash"));
 
-    if (find_schema(file) == 0)
+    if (schema == NULL || strcmp(schema, SCHEMA) != 0)
         return etx_fail(ETX_ERR_FORMAT,
-            "%s: not a training checkpoint of schema 1 to %d", path, SCHEMA);
+            "%s: not a training checkpoint of schema " SCHEMA, path);
     if (sum == NULL || strcmp(sum, checksum) != 0)
         return etx_fail(ETX_ERR_FORMAT,
             "%s: damaged: checksum %s, file says %s", path, checksum,
@@ -267,27 +253,13 @@ static etx_status check_order(const struct etx_tensor_file *file,
     char hash[17];
 
     hash_events(hash, trainer);
-    if (find_schema(file) < 4 || (made != NULL && strcmp(made, hash) == 0))
+    if (made != NULL && strcmp(made, hash) == 0)
         return ETX_OK;
     return etx_fail(ETX_ERR_ARGUMENT,
         "%s: made with other events, or in another order, or with another "
         "first "
         "pass (hash %s, these have %s)",
         path, made == NULL ? "missing" : made, hash);
-}
-
-/* Without this the training would silently continue with other draws. */
-static etx_status check_draws(const struct etx_tensor_file *file,
-    const struct etx_trainer *trainer, const char *path)
-{
-    const int32_t n_graphs = trainer->config.sampling.n_graphs;
-
-    if (find_schema(file) > 2 || n_graphs == 1)
-        return ETX_OK;
-    return etx_fail(ETX_ERR_FORMAT,
-        "%s: a checkpoint of schema %d, when steps of several graphs drew "
-        "others: sampling.graphs is %d and must be 1 to go on from it",
-        path, find_schema(file), (int)n_graphs);
 }
 
 /* Every tensor with its type and size, and no other. */
@@ -488,12 +460,9 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
     etx_hash_text(hash, trainer->hash);
     ETX_CHECK(check_metadata(file, path, checksum, hash));
-    ETX_CHECK(check_draws(file, trainer, path));
-    n = list_entries(entry, trainer, &numbers, find_schema(file));
+    n = list_entries(entry, trainer, &numbers);
     ETX_CHECK(check_tensors(file, path, n, entry));
     ETX_CHECK(check_arrays(file, path, n, entry));
-    numbers.best_threshold = numbers.threshold;
-    numbers.state = (struct state){.snapshot_step = -1, .best_step = -1};
     copy_entries(file, n, entry, 0);
     ETX_CHECK(check_numbers(&numbers, trainer, path));
     ETX_CHECK(check_order(file, trainer, path));
