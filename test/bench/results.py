@@ -97,7 +97,6 @@ def study(
 PAGES = "docs/tables"
 CONSTRUCTION = "docs/graph_construction.md"
 FITTING = "docs/fitting.md"
-STUDIES = "test/bench/tables/README.md"
 HASHED = "test/bench/tables/hashed_pairs"
 HASHING = f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
 TEN = "train-medium/event00000000?-*"
@@ -108,7 +107,8 @@ def training(name: str, arguments: str = "", sets: str = "medium") -> Table:
     folders = f"--data $EVENTS/train-{sets} --validation $EVENTS/valid-{sets}"
     events = (TEN if sets == "medium" else f"train-{sets}", f"valid-{sets}")
     code = (*TRAINING, "test/bench/tables/training.py")
-    return study(STUDIES, name, f"{folders} {arguments}", events, code, CANDIDATES)
+    page = f"{PAGES}/{name}.md"
+    return study(page, name, f"{folders} {arguments}", events, code, CANDIDATES)
 
 
 def construction(events: str, count: int, more: str = "") -> Table:
@@ -230,30 +230,30 @@ TABLES: dict[str, Table] = {
         ("test-full",),
         (*PIPELINE, "test/bench/sectors.c"),
     ),
-    "labels": study(STUDIES, "labels", "--events $EVENTS/test-full", ["test-full"]),
+    "labels": study(f"{PAGES}/labels.md", "labels", "--events $EVENTS/test-full", ["test-full"]),
     "noise": study(
-        STUDIES,
+        f"{PAGES}/noise.md",
         "noise",
         "--events $EVENTS/test-medium",
         ["test-medium"],
         models=(DEFAULT,),
     ),
     "noise-full": study(
-        STUDIES,
+        f"{PAGES}/noise.md",
         "noise",
         "--events $EVENTS/test-full --count 2",
         ["test-full"],
         models=(DEFAULT,),
     ),
     "padding": study(
-        STUDIES,
+        f"{PAGES}/padding.md",
         "padding",
         "--events $EVENTS/train-medium",
         [TEN],
         models=(DEFAULT,),
     ),
     "messages": Table(
-        STUDIES,
+        f"{PAGES}/messages.md",
         "make -s build/test/messages; python3 -m tables.messages",
         (),
         (),
@@ -298,7 +298,7 @@ TABLES: dict[str, Table] = {
     "reflections-offset": training("reflections", sets="offset"),
     "reflections-ends": training("reflections", sets="ends"),
     "sampling": study(
-        STUDIES,
+        f"{PAGES}/sampling.md",
         "sampling",
         "--data $EVENTS/train-medium "
         "--validation $EVENTS/valid-full --validation-events 1",
@@ -322,7 +322,7 @@ TABLES: dict[str, Table] = {
     "spikes": training("spikes", "--steps 100 --validation-events 2"),
     "oneshot": training("oneshot"),
     "retrained": study(
-        STUDIES,
+        f"{PAGES}/retrained.md",
         "retrained",
         "--data $EVENTS/train-medium --events $EVENTS/test-medium",
         [TEN, "test-medium"],
@@ -330,7 +330,7 @@ TABLES: dict[str, Table] = {
         (DEFAULT,),
     ),
     "costs": Table(
-        "test/bench/scaling/README.md",
+        f"{PAGES}/ranks-costs.md",
         "python3 -m scaling costs --out build/costs "
         '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 9) '
         "--validation $EVENTS/valid-medium --graphs-of-training 2400",
@@ -339,7 +339,7 @@ TABLES: dict[str, Table] = {
         (*TRAINING, "src/train/ranks", "src/dist", "test/bench/scaling/costs.py"),
     ),
     "balance": Table(
-        "test/bench/scaling/README.md",
+        f"{PAGES}/ranks-balance.md",
         "python3 -m scaling balance --out build/balance --ranks 2 --steps 9 "
         "--data $EVENTS/train-full "
         '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 17)',
@@ -348,14 +348,14 @@ TABLES: dict[str, Table] = {
         (*TRAINING, "src/train/ranks", "test/bench/scaling/balance.py"),
     ),
     "memory": Table(
-        "test/bench/README.md",
+        f"{PAGES}/training-memory.md",
         "python3 test/bench/training.py memory build/memory --steps 60",
         CANDIDATES,
         ("examples/data",),
         (*TRAINING, "test/bench/training.py"),
     ),
     "switches": Table(
-        "test/bench/README.md",
+        f"{PAGES}/switches.md",
         "python3 test/bench/training.py ranks build/switches --steps 12 --seeds 3",
         CANDIDATES,
         ("examples/data",),
