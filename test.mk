@@ -205,16 +205,18 @@ lint:
 	@test/lint/lint.sh
 abi: $(SHARED) $(DIST_SHARED)
 	@test/check.sh $(BUILD) $(LIB) symbols abi
-# Of every release, and with every change that CHANGELOG.md tags `abi:`. The
-# headers of a release stay; test/upgrade compiles its host against them.
+# By a release, once: what later versions are compared with. test/upgrade
+# compiles its host against the headers.
+ABI := lib/abi/$(VERSION)
 abi-baseline: $(SHARED) $(DIST_SHARED)
-	@mkdir -p lib/abi/$(VERSION)/exatrkx
-	@cp include/exatrkx/*.h lib/abi/$(VERSION)/exatrkx
-	@cp test/upgrade/caller.c lib/abi/$(VERSION)
+	@if [ -e $(ABI) ]; then echo '$(ABI): written by its release' >&2; exit 1; fi
+	@mkdir -p $(ABI)/exatrkx
+	@cp include/exatrkx/*.h $(ABI)/exatrkx
+	@cp test/upgrade/caller.c $(ABI)
 	@for name in exatrkx exatrkx_dist; do \
 	    abidw --exported-interfaces-only --headers-dir include \
 	        --drop-private-types --no-corpus-path --no-comp-dir-path \
-	        --no-show-locs $(LIB)/lib$$name.so --out-file lib/abi/$$name.abi \
+	        --no-show-locs $(LIB)/lib$$name.so --out-file $(ABI)/$$name.abi \
 	        || exit 1; \
 	done
 # With musl and for aarch64, where their compilers and zlib are: minutes.

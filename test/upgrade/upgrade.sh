@@ -102,6 +102,7 @@ expect caller "today's"
 
 n_releases=0
 for release in lib/abi/*/; do
+    [ -e "$release" ] || continue
     build_caller release "$release/caller.c" "$release"
     call release "$lib"
     [ "$code" = 0 ] || { cat "$out/release.out" >&2; exit 1; }
@@ -135,3 +136,4 @@ call newer "$out/lib" set
 [ "$code" = 0 ] || { cat "$out/newer.out" >&2; exit 1; }
 echo "upgrade: older and newer callers are served, $n_sized structs;" \
     "hosts of $n_releases releases run"
+[ "$n_releases" -gt 0 ] || echo 'SKIPPED upgrade of a release: no release yet'
