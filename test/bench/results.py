@@ -95,8 +95,6 @@ def study(
 
 
 PAGES = "docs/tables"
-CONSTRUCTION = "docs/graph_construction.md"
-FITTING = "docs/fitting.md"
 HASHED = "test/bench/tables/hashed_pairs"
 HASHING = f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
 TEN = "train-medium/event00000000?-*"
@@ -122,7 +120,7 @@ def construction(events: str, count: int, more: str = "") -> Table:
     names = ("construction", "neighbours")
     modules = (f"test/bench/tables/{name}.py" for name in names)
     code = (*PIPELINE, "src/learn", f"{HASHED}.c", *modules)
-    return Table(CONSTRUCTION, command, (DEFAULT,), (events, *learn), code)
+    return Table(f"{PAGES}/construction.md", command, (DEFAULT,), (events, *learn), code)
 
 
 TABLES: dict[str, Table] = {
@@ -187,7 +185,7 @@ TABLES: dict[str, Table] = {
         (*PIPELINE, "test/bench/tables/robustness.py"),
     ),
     "compared": Table(
-        "docs/simulation.md",
+        f"{PAGES}/compared.md",
         "python3 -m exatrkx compare-events --detectors examples/data/detectors.csv.gz "
         "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml",
         (),
@@ -222,7 +220,7 @@ TABLES: dict[str, Table] = {
     ),
     "acts": study(f"{PAGES}/acts-files.md", "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
     "sectors": Table(
-        "docs/graph_parallel.md",
+        f"{PAGES}/sectors.md",
         "build/test/sectors examples/models/default.safetensors "
         "examples/data/detectors.csv.gz "
         "$EVENTS/test-full/event000000000 $EVENTS/test-full/event000000001",
@@ -267,7 +265,7 @@ TABLES: dict[str, Table] = {
         "--only 'modules, triplets, margin 30'",
     ),
     "neighbours": Table(
-        CONSTRUCTION,
+        f"{PAGES}/neighbours.md",
         HASHING
         + "; echo; ".join(
             "python3 -m tables.neighbours --hashed build/hashed.so "
@@ -284,7 +282,7 @@ TABLES: dict[str, Table] = {
         ),
     ),
     "resolution": study(
-        FITTING,
+        f"{PAGES}/resolution.md",
         "resolution",
         "--events $EVENTS/test-medium --count 20",
         ["test-medium"],
@@ -292,7 +290,7 @@ TABLES: dict[str, Table] = {
         (),
     ),
     "union": study(
-        FITTING, "union", "--events $EVENTS/valid-full", ["valid-full"], FITTED
+        f"{PAGES}/union.md", "union", "--events $EVENTS/valid-full", ["valid-full"], FITTED
     ),
     "reflections": training("reflections"),
     "reflections-offset": training("reflections", sets="offset"),
