@@ -618,6 +618,27 @@ class Field(unittest.TestCase):
         self.assertGreater(len(common), 0.5 * len(moved))
         np.testing.assert_allclose(*np.transpose(common), rtol=1e-7)
 
+    def test_box_map(self) -> None:
+        """The map in x, y, z is the map in r, z around another centre."""
+        centre = (80.0, -160.0, 240.0)
+        xy, z = np.arange(-400.0, 401.0, 80.0), np.arange(-2640.0, 2641.0, 480.0)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(
+            field, BOX_XY=xy, BOX_Z=z
+        ):
+            path = os.path.join(folder, "field.txt")
+            field.write_box_map(path, 1.5, centre)
+            values = np.loadtxt(path)
+        self.assertEqual(len(values), len(xy) ** 2 * len(z))
+        self.assertEqual((np.diff(values[:, 2]) > 0.0).mean().round(1), 0.9)
+        x, y, z = (values[:, :3] - centre).T
+        radius = np.hypot(x, y)
+        radial, axial = field.solenoid(radius, z)
+        scale = 1.5 / field.solenoid(np.zeros(1), np.zeros(1))[1][0]
+        np.testing.assert_allclose(values[:, 5], scale * axial, rtol=1e-6)
+        across = (values[:, 3] * x + values[:, 4] * y) / np.maximum(radius, 1.0)
+        np.testing.assert_allclose(across, scale * radial, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(values[:, 3] * y, values[:, 4] * x, atol=1e-4)
+
 
 @needs("acts")
 class Simulation(unittest.TestCase):
@@ -785,6 +806,7 @@ class Simulation(unittest.TestCase):
             ["--out", "x"],
             ["--out", "x", "--pileup", "9999"],
             [*small, "--coil-centre", "inf"],
+            [*small, "--coil-centre", "10", "--field", "trackml"],
             [*small, "--beam-offset", "0", "nan", "0"],
             [*small, "--beam-offset", "0", "0", "1001"],
         ):

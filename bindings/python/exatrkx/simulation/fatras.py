@@ -19,10 +19,10 @@ import numpy as np
 
 from . import open_data_detector, trackml_detector
 from .detector import digitization_config, read_out
-from .field import CENTRE_FIELD, write_map
+from .field import CENTRE_FIELD, TRACKML_CENTRE, write_box_map, write_map
 from .generator import Particles
 
-FIELDS = ("solenoid", "uniform")
+FIELDS = ("solenoid", "trackml", "uniform")
 DETECTORS = {"trackml": trackml_detector, "open-data": open_data_detector}
 MIN_MOMENTUM = 0.05  # GeV; slower particles stop
 PART_MAX = 60000  # particles under one vertex number; the field has 16 bits
@@ -65,7 +65,7 @@ class Fatras:
         """Build the detector; scratch is an empty folder for files.
 
         field: one of FIELDS; centre_field: in tesla, in the middle of the
-        coil; coil_centre: its z, mm; detector: one of DETECTORS.
+        coil; coil_centre: its z, mm, of a solenoid; detector: one of DETECTORS.
         """
         import acts.examples.json
 
@@ -223,7 +223,7 @@ class Fatras:
 def magnetic_field(
     scratch: str, name: str, centre_field: float, coil_centre: float
 ) -> Any:
-    """The field of the TrackML detector, or a uniform one; in tesla."""
+    """One of FIELDS; centre_field is in tesla, coil_centre the z of a solenoid."""
     import acts
 
     tesla = acts.UnitConstants.T
@@ -231,6 +231,9 @@ def magnetic_field(
         strength = centre_field * tesla
         return acts.ConstantBField(acts.Vector3(0.0, 0.0, strength))
     path = os.path.join(scratch, "field.txt")
+    if name == "trackml":
+        write_box_map(path, centre_field, TRACKML_CENTRE)
+        return acts.MagneticFieldMapXyz(path, lengthUnit=1.0, bFieldUnit=tesla)
     write_map(path, centre_field, coil_centre)
     return acts.MagneticFieldMapRz(path, lengthUnit=1.0, bFieldUnit=tesla)
 

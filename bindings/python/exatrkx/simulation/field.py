@@ -1,9 +1,8 @@
 """field -- the magnetic field of a thin solenoid, as a map for ACTS.
 
-The field of the TrackML events is that of a solenoid: 2 T in the middle of
-the detector, weaker and with a radial part towards the ends. The turning of
-the tracks of those events along z agrees with a coil of 1.2 m radius and
-5.3 m length. Closed form: Derby and Olbert, "Cylindrical magnets and ideal
+The field of the TrackML events is that of a solenoid: 2 T in its middle, weaker
+and with a radial part towards the ends. The turning of the tracks of those events
+agrees with a coil of 1.2 m radius and 5.3 m length. Closed form: Derby and Olbert, "Cylindrical magnets and ideal
 solenoids", Am. J. Phys. 78 (2010) 229, equations 6 to 8.
 
 SPDX-License-Identifier: Apache-2.0
@@ -16,9 +15,14 @@ import numpy as np
 CENTRE_FIELD = 2.0  # tesla
 COIL_RADIUS = 1200.0  # mm
 COIL_HALF_LENGTH = 2650.0  # mm
+# Where the tracks of the TrackML events have its middle: not where the detector has
+# its own. There the field has no axis in common with the detector.
+TRACKML_CENTRE = (-150.0, -150.0, -150.0)  # mm
 # Particles on their way out go beyond the coil. Its radius is no grid point.
 MAP_RADIUS = np.arange(0.0, 3000.0, 26.0)  # mm
 MAP_Z = np.arange(-5000.0, 5001.0, 25.0)  # mm
+BOX_XY = np.arange(-2400.0, 2401.0, 80.0)  # mm, points of the map in x, y, z
+BOX_Z = np.arange(-4400.0, 4401.0, 80.0)  # mm
 N_STEPS = 512  # the midpoint rule converges exponentially here
 
 
@@ -67,3 +71,27 @@ def write_map(
         radial, axial = solenoid(MAP_RADIUS, axis_z - centre)
         rows += [np.stack((MAP_RADIUS, axis_z, radial * scale, axial * scale))]
     np.savetxt(path, np.concatenate(rows, axis=1).T, fmt="%.9g")
+
+
+def write_box_map(
+    path: str, centre_field: float, centre: tuple[float, float, float]
+) -> None:
+    """Write lines of x, y, z in mm and B in tesla, z running first.
+
+    The field of write_map around any centre, in mm.
+    """
+    origin = np.zeros(1)
+    scale = centre_field / solenoid(origin, origin)[1][0]
+    x, y = np.meshgrid(BOX_XY - centre[0], BOX_XY - centre[1], indexing="ij")
+    radius, where = np.unique(np.hypot(x, y), return_inverse=True)
+    where = where.reshape(x.shape)
+    outward = (x / np.maximum(radius, 1.0)[where], y / np.maximum(radius, 1.0)[where])
+    values = np.empty((*x.shape, len(BOX_Z), 3))
+    for k, z in enumerate(BOX_Z.tolist()):
+        radial, axial = solenoid(radius, np.full_like(radius, z - centre[2]))
+        for axis in (0, 1):
+            values[:, :, k, axis] = scale * radial[where] * outward[axis]
+        values[:, :, k, 2] = scale * axial[where]
+    points = np.stack(np.meshgrid(BOX_XY, BOX_XY, BOX_Z, indexing="ij"), axis=-1)
+    rows = np.concatenate((points, values), axis=-1).reshape(-1, 6)
+    np.savetxt(path, rows, fmt="%.7g")

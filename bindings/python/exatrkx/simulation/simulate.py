@@ -325,8 +325,8 @@ def parser() -> argparse.ArgumentParser:
         "--field",
         choices=fatras.FIELDS,
         default="solenoid",
-        help="that of a solenoid as in TrackML, the default, or the same "
-        "everywhere",
+        help="that of a solenoid, the default; of one whose middle is where the "
+        "tracks of TrackML have it; or the same everywhere",
     )
     add(
         "--tesla",
@@ -369,6 +369,8 @@ def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
         args.pileup = SETS[args.set]
     if args.out is not None and not 1 <= args.pileup <= MAX_PILEUP:
         command.error(f"--pileup must be from 1 to {MAX_PILEUP}")
+    if args.coil_centre != 0.0 and args.field != "solenoid":
+        command.error(f"--coil-centre has no effect on --field {args.field}")
     known = fatras.DETECTORS[args.detector].DESIGN.sensors
     for volume in sorted(set(args.dead_volumes) - set(known)):
         command.error(f"--dead-volumes {volume}: the detector has {sorted(known)}")

@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +32,8 @@ DETECTOR_COLUMNS = (
     "volume_id layer_id module_id cx cy cz rot_xu rot_yu rot_zu rot_xv rot_yv rot_zv "
     "rot_xw rot_yw rot_zw module_maxhu module_hv pitch_u pitch_v"
 ).split()
+R_EDGES = (0, 350, 700, 1100)  # mm
+ENDS = ((-3000, -1500), (-1500, 1500), (1500, 3000))  # mm along z
 STIFF_PT = 0.4  # GeV, for the sense and size of the curvature
 
 Rows = dict[str, str]
@@ -215,33 +218,86 @@ def bending(
     return np.sign(value), value
 
 
-def field_rows(sample: Sample) -> Rows:
-    """The field that turns prompt tracks, by distance z from the middle.
+@dataclass(frozen=True)
+class Steps:
+    """Pairs of neighbouring hits of stiff particles, one entry for each."""
 
-    From the true momenta at neighbouring hits: B = -dphi pT / (q 0.3 ds), ds
-    the distance across the beam. In forward direction the radial field takes
-    part in it, with the opposite sign.
+    bending: np.ndarray  # T, what turns them across the beam
+    tilting: np.ndarray  # T, across the beam and them: what changes their angle to it
+    momentum: np.ndarray  # GeV
+    azimuth: np.ndarray  # rad, of the momentum
+    radius: np.ndarray  # mm, of the middle
+    z: np.ndarray  # mm
+
+
+def steps(sample: Sample) -> Steps:
+    """The field from the true momenta at neighbouring hits.
+
+    B = -dphi pT / (q 0.3 ds), ds the distance across the beam: in forward
+    direction the radial field takes part in it, with the opposite sign. The polar
+    angle of a particle that leaves the beam line changes only where the field has
+    a part across the beam and the particle: B = dtheta p / (q 0.3 dl).
     """
     order = track_order(sample)
     owner = sample.owner[order]
-    x, y, z = (sample.truth["t" + axis][order] for axis in "xyz")
-    px, py = sample.truth["tpx"][order], sample.truth["tpy"][order]
-    phi = np.arctan2(py, px)
+    place = np.stack([sample.truth["t" + axis][order] for axis in "xyz"])
+    px, py, pz = (sample.truth["tp" + axis][order] for axis in "xyz")
+    phi, pt = np.arctan2(py, px), np.hypot(px, py)
     dphi = (np.diff(phi) + np.pi) % (2.0 * np.pi) - np.pi
-    ds = np.hypot(np.diff(x), np.diff(y))
-    pt = np.hypot(px, py)[:-1]
-    good = (owner[1:] == owner[:-1]) & (ds > 25.0) & (pt > STIFF_PT)
+    step, middle = np.diff(place, axis=1), 0.5 * (place[:, 1:] + place[:, :-1])
+    ds = np.hypot(step[0], step[1])
+    good = (owner[1:] == owner[:-1]) & (ds > 25.0) & (pt[:-1] > STIFF_PT)
     charge = sample.particles["q"][owner[:-1]]
+    momentum = np.hypot(pt, pz)[:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        field = -dphi * charge * pt / (LIGHT * ds)
-    middle = 0.5 * np.abs(z[1:] + z[:-1])
+        bending = -dphi * charge * pt[:-1] / (LIGHT * ds)
+        dtheta = np.diff(np.arctan2(pt, pz))
+        tilting = -dtheta * charge * momentum / (LIGHT * np.hypot(ds, step[2]))
+    azimuth, radius = phi[:-1] + 0.5 * dphi, np.hypot(middle[0], middle[1])
+    found = (bending, tilting, momentum, azimuth, radius, middle[2])
+    return Steps(*(values[good] for values in found))
+
+
+def field_rows(sample: Sample) -> Rows:
+    """The field that turns prompt tracks, by place, and its part across the beam."""
+    found = steps(sample)
+    ranges = [(0, 3000, *z) for z in zip(Z_EDGES[:-1], Z_EDGES[1:], strict=True)]
+    for radii in zip(R_EDGES[:-1], R_EDGES[1:], strict=True):
+        ranges += [(*radii, *z) for z in ((0, 1000), (1000, 2000), (2000, 3000))]
     rows: Rows = {}
-    for low, high in zip(Z_EDGES[:-1], Z_EDGES[1:], strict=True):
-        inside = good & (middle >= low) & (middle < high)
-        rows[f"median bending field, T, z {low} to {high} mm"] = (
-            f"{np.median(field[inside]):.2f}" if inside.any() else "-"
+    for near, far, low, high in ranges:
+        inside = (np.abs(found.z) >= low) & (np.abs(found.z) < high)
+        inside &= (found.radius >= near) & (found.radius < far)
+        where = f"z {low} to {high} mm"
+        if far != 3000:
+            where = f"r {near} to {far} mm, {where}"
+        rows[f"median bending field, T, {where}"] = (
+            f"{np.median(found.bending[inside]):.2f}" if inside.any() else "-"
         )
+    for low, high in ENDS:
+        inside = (found.z >= low) & (found.z < high)
+        title = f"field along x / y from polar angles, T, z {low} to {high} mm"
+        rows[title] = across(found, inside)
     return rows
+
+
+def across(found: Steps, inside: np.ndarray) -> str:
+    """The field (x, y) that best fits the changes of the polar angles, as text.
+
+    Scattering falls with the momentum, which weighs a step; steps with more than
+    twice the median deviation count less.
+    """
+    if inside.sum() < 10:
+        return "-"
+    azimuth, tilting = found.azimuth[inside], found.tilting[inside]
+    matrix = np.stack((-np.sin(azimuth), np.cos(azimuth)), axis=1)
+    weight = np.ones(len(tilting))
+    for _ in range(10):
+        scaled = matrix * weight[:, None]
+        field = np.linalg.solve(scaled.T @ matrix, scaled.T @ tilting)
+        away = np.abs(tilting - matrix @ field)
+        weight = 1.0 / np.maximum(1.0, away / (2.0 * np.median(away) + 1e-12))
+    return f"{field[0]:.3f} / {field[1]:.3f}"
 
 
 def position_rows(sample: Sample) -> Rows:
