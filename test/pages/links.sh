@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every relative link of the pages leads to a file and, with an anchor, to a
-# heading; every source file that a page names in code type exists.
+# heading; every source file that a page names in code type exists; the manual
+# lists every page of docs/.
 set -eu
 if ! git ls-files --error-unmatch Makefile >/dev/null 2>&1; then
     echo 'SKIPPED links: no git'
@@ -36,5 +37,14 @@ for page in $(git ls-files '*.md'); do
         grep -v NAME | tr -d '`'); do
         [ -e "$file" ] || { echo "$page: no file $file" >&2; exit 1; }
     done
+done
+for page in $(git ls-files 'docs/*.md' 'docs/*.ipynb'); do
+    case $page in
+    */README.md) continue ;;
+    docs/tables/*) list=docs/tables/README.md ;;
+    *) list=docs/README.md ;;
+    esac
+    grep -qF "](${page#"$(dirname "$list")/"})" "$list" ||
+        { echo "$list does not list $page" >&2; exit 1; }
 done
 echo "links: $n_links lead somewhere"
