@@ -31,7 +31,7 @@ static const char summary[] =
 
 struct options {
     struct training_options common;
-    const char *deal, *report;
+    const char *assign, *report;
     const char *parts;  /* phi, kd or NULL: whole graphs */
     const char *device; /* NULL: the CPU */
     int64_t n_ranks;    /* threads of this process; 0: MPI */
@@ -43,17 +43,17 @@ struct options {
 static void check_options(const struct options *o)
 {
     training_check_options(&o->common);
-    if (o->deal != NULL && strcmp(o->deal, "balanced") != 0 &&
-        strcmp(o->deal, "turn") != 0)
-        exit(program_usage("--deal %s: not balanced or turn", o->deal));
+    if (o->assign != NULL && strcmp(o->assign, "balanced") != 0 &&
+        strcmp(o->assign, "turn") != 0)
+        exit(program_usage("--assign %s: not balanced or turn", o->assign));
     if (o->parts != NULL && strcmp(o->parts, "phi") != 0 &&
         strcmp(o->parts, "kd") != 0)
         exit(program_usage("--graph-parallel %s: not phi or kd", o->parts));
     if (o->parts != NULL && o->is_sharded)
         exit(program_usage("--graph-parallel needs every event on every rank: "
                            "not with --shard"));
-    if (o->parts != NULL && (o->is_fast || o->deal != NULL))
-        exit(program_usage("--fast and --deal go without --graph-parallel"));
+    if (o->parts != NULL && (o->is_fast || o->assign != NULL))
+        exit(program_usage("--fast and --assign go without --graph-parallel"));
 }
 
 static void read_options(struct options *o, int argc, char **argv)
@@ -69,9 +69,9 @@ static void read_options(struct options *o, int argc, char **argv)
         {"fast", NULL,
             "sum gradients in any order: results depend on the number of ranks",
             .flag = &o->is_fast},
-        {"deal", "HOW",
+        {"assign", "HOW",
             "assignment of graphs to ranks: balanced (default) or turn",
-            .text = &o->deal},
+            .text = &o->assign},
         {"graph-parallel", "HOW",
             "partition every graph over all ranks: sectors of azimuth (phi) or "
             "recursive bisection (kd)",
@@ -113,8 +113,8 @@ static etx_status make_dist_options(
 
     options->is_fast = o->is_fast;
     options->deadline = o->deadline;
-    if (o->deal != NULL && strcmp(o->deal, "turn") == 0)
-        options->deal = ETX_DEAL_IN_TURN;
+    if (o->assign != NULL && strcmp(o->assign, "turn") == 0)
+        options->assignment = ETX_ASSIGN_IN_TURN;
     return status;
 }
 

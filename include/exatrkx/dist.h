@@ -30,7 +30,7 @@ typedef struct etx_dist_options {
     int32_t is_fast;      /* 0 (default): results do not depend on the number of
                            * ranks; 1: gradients are summed in the order of the
                            * transport */
-    int32_t deal;         /* ETX_DEAL_: assignment of graphs to ranks */
+    int32_t assignment;   /* ETX_ASSIGN_: assignment of graphs to ranks */
     int32_t reserved;     /* 0 */
     double deadline; /* seconds to wait for other ranks, in (0, 1e9]; default
                       * 60 */

@@ -162,8 +162,8 @@ typedef struct etx_training_report {
 
 /* Assignment of the graphs of a step to ranks. Unless is_fast is 1 it does not
  * change results. */
-#define ETX_DEAL_BALANCED 0 /* largest first, to the rank with least work */
-#define ETX_DEAL_IN_TURN  1 /* graph k to rank k modulo n_ranks */
+#define ETX_ASSIGN_BALANCED 0 /* largest first, to the rank with least work */
+#define ETX_ASSIGN_IN_TURN  1 /* graph k to rank k modulo n_ranks */
 
 /* Collective operations of the ranks that train one model together, implemented
  * by the caller; libexatrkx_dist has one over MPI, NCCL and threads (dist.h).
@@ -178,7 +178,7 @@ typedef struct etx_team {
     uint32_t struct_size; /* sizeof(etx_team), by the caller */
     int32_t rank;         /* 0 .. n_ranks-1 */
     int32_t n_ranks;      /* at least 1 */
-    int32_t deal;         /* ETX_DEAL_ */
+    int32_t assignment;   /* ETX_ASSIGN_ */
     int32_t is_fast;  /* gradients that sum_slices gets: 1: one per rank, the
                        * sum over its graphs; 0: one per graph, so that the
                        * result does not depend on n_ranks */

@@ -83,11 +83,11 @@ static etx_status check_deadline(double deadline)
 
 static etx_status check_values(const etx_dist_options *options)
 {
-    if (options->deal != ETX_DEAL_BALANCED && options->deal != ETX_DEAL_IN_TURN)
+    if (options->assignment != ETX_ASSIGN_BALANCED && options->assignment != ETX_ASSIGN_IN_TURN)
         return etx_dist_fail(ETX_ERR_ARGUMENT,
-            "distribution options: deal %d is neither 0 (balanced) nor 1 "
+            "distribution options: assignment %d is neither 0 (balanced) nor 1 "
             "(in turn)",
-            (int)options->deal);
+            (int)options->assignment);
     if (options->reserved != 0)
         return etx_dist_fail(ETX_ERR_ARGUMENT,
             "distribution options: reserved is %d and must be 0",

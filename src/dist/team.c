@@ -224,7 +224,7 @@ etx_status etx_dist_team(etx_team *out, etx_dist *dist)
     *out = (etx_team){.struct_size = sizeof *out,
         .rank = dist->comm->rank,
         .n_ranks = dist->comm->n_ranks,
-        .deal = dist->options.deal,
+        .assignment = dist->options.assignment,
         .is_fast = dist->options.is_fast,
         .self = dist,
         .sum = sum_values,

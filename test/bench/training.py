@@ -158,7 +158,7 @@ def program(name: str, args: argparse.Namespace) -> list[Any]:
     rule = "turn" if name == "assigned in turn" else "balanced"
     return [
         *(PROGRAMS / "etx-train-distributed", "--ranks", str(args.ranks)),
-        *("--threads", "1", "--deal", rule, "--deadline", "600"),
+        *("--threads", "1", "--assign", rule, "--deadline", "600"),
         *("--data", first, "--data", second, "--validation", second),
     ]
 

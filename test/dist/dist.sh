@@ -75,7 +75,7 @@ done
 threads 2 shards --shard || fail 'events with one rank each'
 cmp "$tmp/one" "$tmp/shards" || fail 'sharded events change the model'
 threads 2 balanced --log "$tmp/balanced.log" || fail 'balanced graphs'
-threads 2 turn --deal turn --log "$tmp/turn.log" || fail 'graphs in turn'
+threads 2 turn --assign turn --log "$tmp/turn.log" || fail 'graphs in turn'
 cmp "$tmp/one" "$tmp/turn" || fail 'graphs in turn change the model'
 # values KEY LOG: of the steps, one a line.
 values()
@@ -104,7 +104,7 @@ for how in whole phi kd; do
         END { exit n != 3 }' wanted="$([ $how = whole ] && echo 2 || echo 1)" - ||
         fail "a graph, $how: other losses, or a rank idle"
 done
-for option in --fast '--deal turn' --shard; do
+for option in --fast '--assign turn' --shard; do
     # shellcheck disable=SC2086
     ! "$train" --ranks 2 --graph-parallel phi $option --config "$tmp/gnn.json" \
         --data examples/data/event000000000 --out "$tmp/x" 2>"$tmp/stderr" ||

@@ -248,7 +248,7 @@ ETX_TEST(test_dist_team_arguments)
     ck_assert_status(
         etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
     options.deadline = 1.0;
-    options.deal = 2;
+    options.assignment = 2;
     ck_assert_status(
         etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
     ck_assert_status(etx_dist_open_threads(NULL, 2, NULL), ETX_ERR_ARGUMENT);

@@ -231,8 +231,8 @@ static void check_ranks(struct plan *plan, int32_t max_ranks)
 
     run_alone(&alone, plan);
     for (plan->n_ranks = 2; plan->n_ranks <= max_ranks; plan->n_ranks *= 2) {
-        plan->options.deal =
-            plan->n_ranks == 4 ? ETX_DEAL_IN_TURN : ETX_DEAL_BALANCED;
+        plan->options.assignment =
+            plan->n_ranks == 4 ? ETX_ASSIGN_IN_TURN : ETX_ASSIGN_BALANCED;
         check_same(&alone, plan);
     }
     close_rank(&alone);

@@ -107,8 +107,8 @@ ETX_PARTITION_KD = 1
 ETX_VALIDATION_EDGES_PER_HIT = 300
 ETX_MAP_MODULES = 0
 ETX_MAP_LAYERS = 1
-ETX_DEAL_BALANCED = 0
-ETX_DEAL_IN_TURN = 1
+ETX_ASSIGN_BALANCED = 0
+ETX_ASSIGN_IN_TURN = 1
 
 
 class etx_context(Opaque):
@@ -372,7 +372,7 @@ class etx_team(c.Structure):
         ("struct_size", c.c_uint32),
         ("rank", c.c_int32),
         ("n_ranks", c.c_int32),
-        ("deal", c.c_int32),
+        ("assign", c.c_int32),
         ("is_fast", c.c_int32),
         ("reserved", c.c_int32),
         ("self", c.c_void_p),

@@ -101,7 +101,7 @@ etx_status etx_team_assign(int32_t **owner, const etx_team *team,
         (*owner)[k] = holder;
         if (holder >= 0)
             load[holder] += work;
-        else if (team->deal == ETX_DEAL_IN_TURN)
+        else if (team->assignment == ETX_ASSIGN_IN_TURN)
             (*owner)[k] = (int32_t)(k % team->n_ranks);
         else
             job[n_free++] = (struct job){.work = work, .index = k};

@@ -15,10 +15,10 @@ static etx_status check_team(const etx_team *team)
     if (team->n_ranks < 1 || team->rank < 0 || team->rank >= team->n_ranks)
         return etx_fail(ETX_ERR_ARGUMENT, "team: rank %d of %d ranks",
             (int)team->rank, (int)team->n_ranks);
-    if (team->deal != ETX_DEAL_BALANCED && team->deal != ETX_DEAL_IN_TURN)
+    if (team->assignment != ETX_ASSIGN_BALANCED && team->assignment != ETX_ASSIGN_IN_TURN)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "team: deal %d is neither 0 (balanced) nor 1 (in turn)",
-            (int)team->deal);
+            "team: assignment %d is neither 0 (balanced) nor 1 (in turn)",
+            (int)team->assignment);
     if (team->is_fast != 0 && team->is_fast != 1)
         return etx_fail(ETX_ERR_ARGUMENT, "team: is_fast is %d, not 0 or 1",
             (int)team->is_fast);

@@ -63,7 +63,7 @@ def measure(
         name = f"{order}_{rule}"
         path.write_text(json.dumps(config(order, graphs, steps)))
         command = training(program, path, folder, name, data)
-        command += ["--ranks", str(ranks), "--deal", rule]
+        command += ["--ranks", str(ranks), "--assign", rule]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         line = last_line(folder / f"{name}.jsonl")
         found.append(Assignment(order, rule, line["imbalance"]))
