@@ -1,6 +1,6 @@
-# Build libexatrkx: the library and the programs. test.mk tests and measures,
-# install.mk installs; `make help` lists the targets. `make demo` and `make check`
-# install the packages that are missing.
+# Build libexatrkx: the library and the programs. test.mk tests,
+# studies.mk measures, install.mk installs; `make help` lists the targets. `make demo`
+# and `make check` install the packages that are missing.
 
 CC ?= gcc
 CUDA ?= 0
@@ -319,8 +319,8 @@ declarations:
 format:
 	@git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
-# A source distribution of the Python package has neither.
--include install.mk test.mk
+# A source distribution of the Python package has none of them.
+-include install.mk test.mk studies.mk
 
 clean:
 	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a lib/libexatrkx_dist.*

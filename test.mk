@@ -1,12 +1,11 @@
-# Test and measure what the Makefile builds; test/README.md describes the folders.
+# Test what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
     check-kill check-train-models check-soak check-soak-training check-large check-leaks check-schedule \
     check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
     lint abi abi-baseline \
     asan tsan coverage fuzz \
-    gpu resources bench bench-regression bench-peers bench-peers-deps bench-ranks \
-    results results-stale
+    gpu resources
 
 # ---------------------------------------------------------------- programs --
 
@@ -57,19 +56,14 @@ FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
 
 # The unit tests with a pool of threads that is broken on purpose.
 BROKEN_POOL := $(BUILD)/test/broken-pool
-CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
-TRAINING_MEMORY := $(BUILD)/test/training-memory
-MESSAGES := $(BUILD)/test/messages
 SOAK := $(BUILD)/test/soak
 LARGE := $(BUILD)/test/large
-# One graph on several ranks: a test for mpirun and two benchmarks.
-PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
-    $(BUILD)/test/graph-parallel
-# A test for mpirun that uses internals of the library.
+# Tests for mpirun: one graph on several ranks; one that uses internals of the library.
+PARTS := $(BUILD)/test/parts
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
-tests: $(TESTS) $(FAULTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
+tests: $(TESTS) $(FAULTS) $(NETWORK_STEPS) $(PARTS) \
     $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY) $(SHIM_DIST))
 
 $(BUILD)/obj/test/%.o: test/%.c
@@ -121,22 +115,11 @@ $(SHIM_TESTS): $(SHIM_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)
 $(SHIM_CHECKED): $(CHECKED_OBJECTS) $(SHIM_RANKS) $(SHIM_NCCL)
 $(SHIM_TESTS) $(SHIM_CHECKED):
 	$(call link,-no-pie -lz -lpthread -lm $(LDLIBS_CHECK))
-$(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
-    $(BUILD)/obj/test/bench/probe.o $(BUILD)/obj/test/bench/ratios.o \
-    $(filter-out $(BUILD)/obj/test/checkop/test_%,\
-    $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,$(TEST_OBJECTS))) \
-    $(STATIC)
-	$(call link,$(LDLIBS_LIB) $(LDLIBS_CHECK))
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o
-$(TRAINING_MEMORY): $(BUILD)/obj/test/bench/training_memory.o
-$(MESSAGES): $(BUILD)/obj/test/bench/messages.o
 $(LARGE): $(BUILD)/obj/test/soak/large.o
-$(NETWORK_STEPS) $(TRAINING_MEMORY) $(MESSAGES) $(LARGE): $(STATIC)
+$(NETWORK_STEPS) $(LARGE): $(STATIC)
 	$(call link,$(LDLIBS_LIB))
-$(BUILD)/test/parts: $(BUILD)/obj/test/dist/parts.o
-$(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
-$(BUILD)/test/graph-parallel: $(BUILD)/obj/test/bench/graph_parallel.o
-$(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
+$(PARTS): $(BUILD)/obj/test/dist/parts.o $(DIST_SHARED) $(SHARED)
 	$(call link,-L$(LIB) -lexatrkx_dist -lexatrkx -lpthread -lm $(RPATH_LIB))
 $(SOAK): $(BUILD)/obj/test/soak/soak.o $(SHARED)
 	$(call link,-L$(LIB) -lexatrkx -lpthread $(RPATH_LIB))
@@ -344,66 +327,3 @@ bundle: deps
 resources: deps
 	@$(MAKE) --no-print-directory CUDA=1 lib
 	@test/cuda/resources.sh build/cuda/obj/cuda
-
-# -------------------------------------------------------------- benchmarks --
-
-bench: all $(CHECKOP_BENCH)
-	@$(CHECKOP_BENCH)
-	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
-	    --model examples/models/default.safetensors
-
-# What got slower, by times in units of a probe of the machine; STORE=1 stores
-# them for this kind of processor.
-bench-regression: $(CHECKOP_BENCH)
-	@test/bench/regression.sh $< $(if $(filter 1,$(STORE)),store)
-
-# The tables of the docs (test/bench/results.py): all, or TABLE; EVENTS is the
-# folder of the simulated sets.
-EVENTS ?=
-TABLE ?=
-RESULTS = ETX_LIBRARY=$(abspath $(SHARED)) PYTHONPATH=test/bench:bindings/python \
-    PYTHONDONTWRITEBYTECODE=1 EVENTS=$(EVENTS) python3 test/bench/results.py
-results: deps
-	@$(MAKE) --no-print-directory all $(PARTS_PROGRAMS)
-	@$(RESULTS) $(TABLE)
-results-stale:
-	@$(RESULTS) --stale $(TABLE)
-
-# Other software: the Python (any that has
-# test/bench/peers/requirements.txt), its arguments, the C of the benchmark.
-PEERS := test/bench/peers
-PEERS_OUT ?= $(BUILD)/bench
-PEERS_VENV ?= $(PEERS_OUT)/venv
-PEERS_ARGS ?=
-LDLIBS_own_product = $(STATIC) $(LDLIBS_LIB)
-LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm) -lblas -ldl -lpthread
-PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so \
-    $(PEERS_OUT)/xsmm_product.so $(PEERS_OUT)/own_product.so
-PEERS_FLAGS := -O3 -march=native -fopenmp -shared -fPIC
-PEERS_PYTHON = ETX_LIBRARY=$(abspath $(SHARED)) \
-    ETX_NATIVE=$(abspath $(PEERS_OUT)) PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONPATH=test/bench:bindings/python $(PEERS_VENV)/bin/python
-
-bench-peers-deps: deps
-	@test/setup.sh python3-venv g++ libnanoflann-dev libxsmm-dev libblas-dev
-$(PEERS_VENV)/bin/python:
-	@python3 -m venv $(PEERS_VENV)
-	@$(PEERS_VENV)/bin/pip install -q -r $(PEERS)/requirements.txt || \
-	    { rm -f $@; exit 1; }
-$(PEERS_OUT)/own_product.so: $(STATIC)
-$(PEERS_OUT)/%.so: $(PEERS)/native/%.c
-	@mkdir -p $(@D) && echo "  cc    $@"
-	@$(CC) -std=c11 $(PEERS_FLAGS) $(WARNINGS) -Iinclude -Isrc $< -o $@ \
-	    $(LDLIBS_$*)
-$(PEERS_OUT)/%.so: $(PEERS)/native/%.cpp
-	@mkdir -p $(@D) && echo "  c++   $@"
-	@$(CXX) -std=c++17 $(PEERS_FLAGS) -Wall -Wextra $< -o $@
-bench-peers: bench-peers-deps
-	@$(MAKE) --no-print-directory lib $(PEERS_NATIVE) $(PEERS_VENV)/bin/python
-	@$(PEERS_PYTHON) -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
-# Training on one and two processes, compared with PyTorch's DDP; RANKS_ARGS
-# goes to test/bench/peers/ranks.py.
-RANKS_ARGS ?=
-bench-ranks: bench-peers-deps
-	@$(MAKE) --no-print-directory lib $(PEERS_VENV)/bin/python
-	@$(PEERS_PYTHON) -m peers.ranks $(RANKS_ARGS)

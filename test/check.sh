@@ -15,7 +15,7 @@ set -eu
 # The longest first.
 sections='python packages dist programs upgrade install loader troubleshooting
     how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
-    gpu-report ptx headers lint links symbols abi nccl'
+    studies gpu-report ptx headers lint links symbols abi nccl'
 for page in docs/howto/*.md; do
     page=how-to:$(basename "$page" .md)
     case $sections in *"$page"*) ;; *) sections="$sections $page" ;; esac
@@ -62,6 +62,7 @@ section()
         ;;
     acts) test/programs/acts.sh "$build" "$lib" ;;
     python) test/python/python.sh "$build" "$lib" ;;
+    studies) test/python/python.sh "$build" "$lib" examples/studies/test ;;
     packages) test/programs/debian.sh ;;
     suite:*)
         CK_RUN_SUITE=${1#*:} "$build/test/exatrkx-tests"

@@ -120,7 +120,7 @@ peers()
         return
     fi
     rm -f "$out/peers.json"
-    ETX_LIBRARY=$library PYTHONPATH=test/bench:bindings/python \
+    ETX_LIBRARY=$library PYTHONPATH=examples/studies:bindings/python \
         PYTHONDONTWRITEBYTECODE=1 part "$1" peers "$python" -m peers.device \
         --out "$out" --seconds $(($1 * 2 / 3))
     add_times peers

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../bench/parts_input.h"
+#include "parts_input.h"
 
 #define N_STEPS 3
 

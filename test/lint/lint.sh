@@ -5,7 +5,7 @@
 set -eu
 failed=0
 jobs=${JOBS:-$(nproc)}
-sources=$(git ls-files 'src/*.c' 'examples/*.c')
+sources=$(git ls-files 'src/*.c' 'examples/*.c' ':!examples/studies')
 
 has()
 {

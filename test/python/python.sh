@@ -1,6 +1,7 @@
 #!/bin/sh
-# The tests of the Python package; each skips with its reason what needs a
-# module that this machine lacks. $1, $2: the folders of the build and the library.
+# Tests in Python; each skips with its reason what needs a module that this machine
+# lacks. $1, $2: the folders of the build and the library; $3: the folder of the
+# tests, test/python unless given.
 set -eu
 if ! command -v python3 >/dev/null 2>&1; then
     echo 'SKIPPED python: no python3'
@@ -11,9 +12,10 @@ if ! python3 -c 'import numpy' 2>/dev/null; then
     exit 77
 fi
 export ETX_LIBRARY="${ETX_LIBRARY:-$(realpath "$2")/libexatrkx.so}" ETX_BUILD="$1" \
-    PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1
-python3 test/python/run.py 'test_*.py'
+    PYTHONPATH=bindings/python:test/python PYTHONDONTWRITEBYTECODE=1
+python3 test/python/run.py "${3:-test/python}" 'test_*.py'
+[ -z "${3:-}" ] || exit 0
 # Arrays on a device, over the emulation of CUDA.
 [ ! -e "$1/test/device/libexatrkx.so.0" ] ||
     ETX_LIBRARY=$1/test/device/libexatrkx.so.0 \
-        python3 test/python/run.py test_device_input.py
+        python3 test/python/run.py test/python test_device_input.py

@@ -1,11 +1,10 @@
-"""Run the tests of this folder whose files match a pattern. Each test that is skipped
-is a line SKIPPED test: reason, which test/check.sh reports."""
+"""run.py FOLDER PATTERN: run the tests of a folder whose files match a pattern. Each
+test that is skipped is a line SKIPPED test: reason, which test/check.sh reports."""
 
-import os
 import sys
 import unittest
 
-suite = unittest.defaultTestLoader.discover(os.path.dirname(__file__), sys.argv[1])
+suite = unittest.defaultTestLoader.discover(sys.argv[1], sys.argv[2])
 result = unittest.TextTestRunner().run(suite)
 for test, reason in result.skipped:
     print(f"SKIPPED {test.id()}: {reason}")

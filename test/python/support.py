@@ -23,7 +23,7 @@ REFERENCE = Path(os.environ.get("ETX_REFERENCE_DATA", ROOT.parent / "shared" / "
 LIBRARY = Path(
     os.environ.setdefault("ETX_LIBRARY", str(ROOT / "lib" / "libexatrkx.so"))
 )
-sys.path[:0] = [str(PACKAGE), str(ROOT / "test" / "bench")]
+sys.path[:0] = [str(PACKAGE), str(ROOT / "examples" / "studies")]
 
 
 def has(module: str) -> bool:

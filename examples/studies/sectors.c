@@ -1,4 +1,4 @@
-/* test/bench/sectors.c -- what independent sectors lose.
+/* examples/studies/sectors.c -- what independent sectors lose.
  *
  * The naive partition of an event: every part scores its own graph alone
  * and edges between parts are gone. For each number of parts it prints, added
@@ -6,13 +6,13 @@
  * fraction of edges cut, fraction of edges between hits of one particle cut,
  * efficiency for reconstructable particles of pT above 0.5 GeV and for all
  * selected ones, purity, fake rate and TrackML score. Parts that exchange their
- * halo lose nothing: their line is that of 1 part. make build/test/sectors
- *   build/test/sectors MODEL DETECTORS EVENT...
+ * halo lose nothing: their line is that of 1 part. make build/studies/sectors
+ *   build/studies/sectors MODEL DETECTORS EVENT...
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/eval.h>
 
-#include "parts_input.h"
+#include "../../test/dist/parts_input.h"
 
 #define MIN_PT 0.5
 

@@ -88,23 +88,23 @@ def study(
     code: Sequence[str] = PIPELINE,
     models: tuple[str, ...] = BOTH,
 ) -> Table:
-    """A module of test/bench/tables."""
+    """A module of examples/studies/tables."""
     command = f"python3 -m tables.{name} {arguments}"
-    code = (*code, f"test/bench/tables/{name}.py")
+    code = (*code, f"examples/studies/tables/{name}.py")
     return Table(page, command, models, tuple(events), code)
 
 
 PAGES = "docs/tables"
-HASHED = "test/bench/tables/hashed_pairs"
+HASHED = "examples/studies/tables/hashed_pairs"
 HASHING = f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
 TEN = "train-medium/event00000000?-*"
 
 
 def training(name: str, arguments: str = "", sets: str = "medium") -> Table:
-    """Small trainings: a module of test/bench/tables, on train-* and valid-*."""
+    """Small trainings: a module of examples/studies/tables, on train-* and valid-*."""
     folders = f"--data $EVENTS/train-{sets} --validation $EVENTS/valid-{sets}"
     events = (TEN if sets == "medium" else f"train-{sets}", f"valid-{sets}")
-    code = (*TRAINING, "test/bench/tables/training.py")
+    code = (*TRAINING, "examples/studies/tables/training.py")
     page = f"{PAGES}/{name}.md"
     return study(page, name, f"{folders} {arguments}", events, code, CANDIDATES)
 
@@ -118,7 +118,7 @@ def construction(events: str, count: int, more: str = "") -> Table:
         f"--events $EVENTS/{events} --count {count} --learn {folders} {more}"
     )
     names = ("construction", "neighbours")
-    modules = (f"test/bench/tables/{name}.py" for name in names)
+    modules = (f"examples/studies/tables/{name}.py" for name in names)
     code = (*PIPELINE, "src/learn", f"{HASHED}.c", *modules)
     return Table(f"{PAGES}/construction.md", command, (DEFAULT,), (events, *learn), code)
 
@@ -182,7 +182,7 @@ TABLES: dict[str, Table] = {
         ),
         ALL,
         ("test-medium", "test-full"),
-        (*PIPELINE, "test/bench/tables/robustness.py"),
+        (*PIPELINE, "examples/studies/tables/robustness.py"),
     ),
     "compared": Table(
         f"{PAGES}/compared.md",
@@ -221,12 +221,12 @@ TABLES: dict[str, Table] = {
     "acts": study(f"{PAGES}/acts-files.md", "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
     "sectors": Table(
         f"{PAGES}/sectors.md",
-        "build/test/sectors examples/models/default.safetensors "
+        "build/studies/sectors examples/models/default.safetensors "
         "examples/data/detectors.csv.gz "
         "$EVENTS/test-full/event000000000 $EVENTS/test-full/event000000001",
         (DEFAULT,),
         ("test-full",),
-        (*PIPELINE, "test/bench/sectors.c"),
+        (*PIPELINE, "examples/studies/sectors.c"),
     ),
     "labels": study(f"{PAGES}/labels.md", "labels", "--events $EVENTS/test-full", ["test-full"]),
     "noise": study(
@@ -252,10 +252,10 @@ TABLES: dict[str, Table] = {
     ),
     "messages": Table(
         f"{PAGES}/messages.md",
-        "make -s build/test/messages; python3 -m tables.messages",
+        "make -s build/studies/messages; python3 -m tables.messages",
         (),
         (),
-        ("src/op/x86/simd/segment_reduce.c", "test/bench/messages.c", "test/bench/tables/messages.py"),
+        ("src/op/x86/simd/segment_reduce.c", "examples/studies/messages.c", "examples/studies/tables/messages.py"),
     ),
     "construction": construction("valid-medium", 4),
     "construction-full": construction(
@@ -278,7 +278,7 @@ TABLES: dict[str, Table] = {
             "src/stage/graph_construction",
             "src/stage/node_features.c",
             f"{HASHED}.c",
-            "test/bench/tables/neighbours.py",
+            "examples/studies/tables/neighbours.py",
         ),
     ),
     "resolution": study(
@@ -301,7 +301,7 @@ TABLES: dict[str, Table] = {
         "--data $EVENTS/train-medium "
         "--validation $EVENTS/valid-full --validation-events 1",
         [TEN, "valid-full"],
-        (*TRAINING, "test/bench/tables/training.py"),
+        (*TRAINING, "examples/studies/tables/training.py"),
         (),
     ),
     "filters": training("filters"),
@@ -334,7 +334,7 @@ TABLES: dict[str, Table] = {
         "--validation $EVENTS/valid-medium --graphs-of-training 2400",
         CANDIDATES,
         (TEN, "valid-medium"),
-        (*TRAINING, "src/train/ranks", "src/dist", "test/bench/scaling/costs.py"),
+        (*TRAINING, "src/train/ranks", "src/dist", "examples/studies/scaling/costs.py"),
     ),
     "balance": Table(
         f"{PAGES}/ranks-balance.md",
@@ -343,21 +343,21 @@ TABLES: dict[str, Table] = {
         '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 17)',
         (),
         ("train-full", "train-medium"),
-        (*TRAINING, "src/train/ranks", "test/bench/scaling/balance.py"),
+        (*TRAINING, "src/train/ranks", "examples/studies/scaling/balance.py"),
     ),
     "memory": Table(
         f"{PAGES}/training-memory.md",
-        "python3 test/bench/training.py memory build/memory --steps 60",
+        "python3 examples/studies/training.py memory build/memory --steps 60",
         CANDIDATES,
         ("examples/data",),
-        (*TRAINING, "test/bench/training.py"),
+        (*TRAINING, "examples/studies/training.py"),
     ),
     "switches": Table(
         f"{PAGES}/switches.md",
-        "python3 test/bench/training.py ranks build/switches --steps 12 --seeds 3",
+        "python3 examples/studies/training.py ranks build/switches --steps 12 --seeds 3",
         CANDIDATES,
         ("examples/data",),
-        (*TRAINING, "src/train/ranks", "src/dist", "test/bench/training.py"),
+        (*TRAINING, "src/train/ranks", "src/dist", "examples/studies/training.py"),
     ),
 }
 

@@ -1,10 +1,10 @@
-/* test/bench/label_methods.c -- label methods on graphs that are hard for them.
+/* examples/studies/label_methods.c -- label methods on graphs that are hard for them.
  *
  * One connected piece each, unlike the graphs of events. Prints one line per
  * graph and method, tab-separated: graph, edges, method, processor seconds of
  * the fastest of three runs, tracks. After `make`:
  *   gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Iinclude \
- *       test/bench/label_methods.c -Llib -lexatrkx -Wl,-rpath,lib -o
+ *       examples/studies/label_methods.c -Llib -lexatrkx -Wl,-rpath,lib -o
  * build/label-methods
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -1,6 +1,6 @@
 """display_frames -- how fast the event display draws and picks.
 
-    python3 test/bench/display_frames.py PAGE.html [FRAMES]
+    python3 examples/studies/display_frames.py PAGE.html [FRAMES]
 
 Opens a page of `python -m exatrkx display` in chromium-headless-shell, which
 draws in software, without a graphics card, and prints milliseconds: of a frame

@@ -2,7 +2,7 @@
 
     python -m peers.ranks --hits 10000 --graphs 4 --steps 5 --rounds 3
 
-(in test/bench, with ETX_LIBRARY and PYTHONPATH as `make bench-peers` sets them,
+(in examples/studies, with ETX_LIBRARY and PYTHONPATH as `make bench-peers` sets them,
 or by `make bench-ranks`). Both train the interaction network of width 64 from the
 same weights on the same graph, `graphs` times a step, distributed over the
 processes; every process has one thread. Runs of the two alternate. The table

@@ -59,7 +59,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--latency", type=float, default=1e-5, help="s a message between GPUs")
     add("--bandwidth", type=float, default=2e10, help="bytes/s between GPUs")
     add("--compute", type=float, default=0.002, help="of a GPU, fraction of the measured time")
-    add("--config", type=Path, default=Path("test/bench/strong_scaling.json"))
+    add("--config", type=Path, default=Path("examples/studies/strong_scaling.json"))
     add("--rounds", type=int, default=3, help="of strong")
     text = "of costs, repeatable"
     add("--validation", action="append", default=[], metavar="EVENTS", help=text)

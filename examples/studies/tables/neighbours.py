@@ -1,7 +1,7 @@
 """neighbours -- approximate searches for neighbours against the exact one.
 
     gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC \\
-        test/bench/tables/hashed_pairs.c -o build/hashed_pairs.so
+        examples/studies/tables/hashed_pairs.c -o build/hashed_pairs.so
     python -m tables.neighbours --events DIR [--count N] [--model FILE]
         [--hashed build/hashed_pairs.so]
 

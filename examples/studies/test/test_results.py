@@ -153,18 +153,24 @@ class Results(FolderCase):
 
         tables = named(r'`TABLE="?([a-z -]+)') - {"x"}
         self.assertLessEqual(tables, set(results.TABLES))
-        sources = {path.stem for path in (ROOT / "test").rglob("test_*.*")}
+        sources = {
+            path.stem
+            for folder in ("test", "examples/studies/test")
+            for path in (ROOT / folder).rglob("test_*.*")
+        }
         suites = named(r'`SUITE="?([a-z_ ]+)') - {"x"}
         modules = named(r"`(test_[a-z_]+)`") - {"test_x"}
         self.assertLessEqual({f"test_{name}" for name in suites} | modules, sources)
         self.assertGreater(min(len(tables), len(suites), len(modules)), 3)
-        makefile = (ROOT / "Makefile").read_text() + (ROOT / "test.mk").read_text()
+        makefile = "".join(
+            (ROOT / name).read_text() for name in ("Makefile", "test.mk", "studies.mk")
+        )
         for target in named(r"`make ([a-z-]+)") - {"build"}:
             self.assertRegex(makefile, rf"(?m)^([a-z-]+ )*{target}( [a-z-]+)*:")
         check = (ROOT / "test" / "check.sh").read_text()
         for section in named(r"`test/check.sh build lib ([a-z]+)"):
             self.assertIn(f"\n    {section}) ", check)
-        scaling = (ROOT / "test" / "bench" / "scaling" / "__main__.py").read_text()
+        scaling = (ROOT / "examples" / "studies" / "scaling" / "__main__.py").read_text()
         for command in named(r"`scaling ([a-z]+)") - {"x"}:
             self.assertIn(f'    "{command}": run_{command},', scaling)
         stages = named(r"peers, `([a-z_]+)`") | named(r"--stages ([a-z_]+)")

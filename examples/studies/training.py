@@ -1,7 +1,7 @@
 """training -- small trainings of a graph network side by side.
 
-    python3 test/bench/training.py memory OUT [--steps N] [--seeds N]
-    python3 test/bench/training.py ranks OUT [--steps N] [--ranks N]
+    python3 examples/studies/training.py memory OUT [--steps N] [--seeds N]
+    python3 examples/studies/training.py ranks OUT [--steps N] [--ranks N]
 
 Everything but what a line says is equal; configs and logs go to the folder OUT.
 

@@ -1,12 +1,12 @@
-/* test/bench/messages.c -- the sum of messages over the edges of every node.
+/* examples/studies/messages.c -- the sum of messages over the edges of every node.
  *
  *     m_i = sum over e into i of w_e x_src + sum over e out of i of w_e x_dst
  *
  * by segment_reduce, and its gradients of x and w, on one thread. Prints
  * processor seconds of the fastest forward and backward, and how far the
  * highest resident size grows, in MiB. tables/messages.py compares other ways.
- *   make build/test/messages
- *   build/test/messages NODES EDGES WIDTH PASSES
+ *   make build/studies/messages
+ *   build/studies/messages NODES EDGES WIDTH PASSES
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/edge_steps.h"

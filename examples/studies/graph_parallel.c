@@ -1,4 +1,4 @@
-/* test/bench/graph_parallel.c -- one graph on several ranks, timed.
+/* examples/studies/graph_parallel.c -- one graph on several ranks, timed.
  *
  * Ranks are threads of this process with one thread each. Scores the event's
  * graph with the model, and runs a training step on all of it, in
@@ -12,7 +12,7 @@
  * is what a loaded machine can say of one whose cores are free. The speed-up of
  * cut "none" counts all that the programs did, and bounds the others. Scores
  * are compared bit for bit. TRAINING is JSON for etx_trainer_create; "-" leaves
- * training out. make build/test/graph-parallel build/test/graph-parallel MODEL
+ * training out. make build/studies/graph-parallel build/studies/graph-parallel MODEL
  * DETECTORS EVENT TRAINING RANKS REPEATS
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "parts_input.h"
+#include "../../test/dist/parts_input.h"
 
 #define MAX_RANKS   64
 #define MAX_REPEATS 99

@@ -1,7 +1,7 @@
 """python_overhead -- what Python adds to the time of an event.
 
     PYTHONPATH=bindings/python ETX_LIBRARY=lib/libexatrkx.so \\
-        python3 test/bench/python_overhead.py PREFIX [THREADS]
+        python3 examples/studies/python_overhead.py PREFIX [THREADS]
 
 Makes an event of arrays, finds its tracks and reads their labels; prints the
 time of all that, the time inside the library's functions, and the rest.

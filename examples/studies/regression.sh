@@ -3,21 +3,21 @@
 # this kind of processor. Prints, and fails only when the benchmark does. A case
 # is marked when the quantiles are a tenth apart; on a busy machine run it twice.
 #
-#   test/bench/regression.sh BENCH          compare with the stored ratios
-#   test/bench/regression.sh BENCH store    store these
+#   examples/studies/regression.sh BENCH          compare with the stored ratios
+#   examples/studies/regression.sh BENCH store    store these
 #
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 bench=$1
 kind=$(awk -F ': *' '/^vendor_id/ { v = $2 } /^cpu family/ { f = $2 }
     /^model\t/ { print v "-" f "-" $2; exit }' /proc/cpuinfo)
-stored=test/bench/ratios/$kind.txt
+stored=examples/studies/ratios/$kind.txt
 now=$(mktemp)
 trap 'rm -f "$now"' EXIT
 
 "$bench" ratios >"$now"
 if [ "${2:-}" = store ]; then
-    mkdir -p test/bench/ratios
+    mkdir -p examples/studies/ratios
     cp "$now" "$stored"
     echo "stored as $stored"
     exit

@@ -1,6 +1,6 @@
 """messages -- the sum of messages at the nodes as dense, scattered and sparse.
 
-    make build/test/messages
+    make build/studies/messages
     python -m tables.messages [--hits N ...] [--edges N] [--width N]
 
     m_i = sum over e into i of w_e x_src + sum over e out of i of w_e x_dst
@@ -9,7 +9,7 @@ and its gradients of x and w, on one thread, for random graphs of ten edges
 per hit:
 
     library     segment_reduce over edges sorted by target, and in the order of
-                their source (test/bench/messages.c)
+                their source (examples/studies/messages.c)
     dense       products with the incidence matrices of the sources and targets,
                 as in arXiv:1810.06111 (PyTorch)
     scatter     rows gathered by edge, index_add at the nodes (PyTorch)
@@ -39,7 +39,7 @@ import numpy as np
 
 from .markdown import table
 
-PROGRAM = Path(__file__).resolve().parents[3] / "build" / "test" / "messages"
+PROGRAM = Path(__file__).resolve().parents[3] / "build" / "studies" / "messages"
 PASSES = 5
 LARGEST_MATRIX = 1 << 30  # bytes
 MIB = 1 << 20

@@ -1,4 +1,4 @@
-/* test/bench/parts_input.h -- what the benchmarks of parts read.
+/* test/dist/parts_input.h -- what the test and the studies of parts read.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TEST_BENCH_PARTS_INPUT_H
