@@ -240,11 +240,11 @@ def steps(sample: Sample) -> Steps:
     """
     order = track_order(sample)
     owner = sample.owner[order]
-    place = np.stack([sample.truth["t" + axis][order] for axis in "xyz"])
+    point = np.stack([sample.truth["t" + axis][order] for axis in "xyz"])
     px, py, pz = (sample.truth["tp" + axis][order] for axis in "xyz")
     phi, pt = np.arctan2(py, px), np.hypot(px, py)
     dphi = (np.diff(phi) + np.pi) % (2.0 * np.pi) - np.pi
-    step, middle = np.diff(place, axis=1), 0.5 * (place[:, 1:] + place[:, :-1])
+    step, middle = np.diff(point, axis=1), 0.5 * (point[:, 1:] + point[:, :-1])
     ds = np.hypot(step[0], step[1])
     good = (owner[1:] == owner[:-1]) & (ds > 25.0) & (pt[:-1] > STIFF_PT)
     charge = sample.particles["q"][owner[:-1]]
@@ -259,7 +259,7 @@ def steps(sample: Sample) -> Steps:
 
 
 def field_rows(sample: Sample) -> Rows:
-    """The field that turns prompt tracks, by place, and its part across the beam."""
+    """The field that turns prompt tracks, by point, and its part across the beam."""
     found = steps(sample)
     ranges = [(0, 3000, *z) for z in zip(Z_EDGES[:-1], Z_EDGES[1:], strict=True)]
     for radii in zip(R_EDGES[:-1], R_EDGES[1:], strict=True):
