@@ -566,7 +566,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
 
 /* etx_find_tracks of n_events events: out [n_events] as that gives them, bit by
  * bit, each owned by the caller; unchanged on failure. On the CPU the threads
- * of the context run an event each, for the throughput of small events: with n
+ * of the context run one event each, for the throughput of small events: with n
  * threads that takes n times the memory of one event, each thread having its
  * share of memory_limit. On a device small events run together. Timings of
  * the context are sums over the events. options.cancel is polled on the calling

@@ -49,7 +49,7 @@ extern struct checkop {
                                                       * last, uncounted: the
                                                       * device */
     struct etx_stream stream[CHECKOP_N_POOLS];       /* 1, 2, 4 threads */
-    struct checkop_buffer *buffers; /* all that was handed out */
+    struct checkop_buffer *buffers; /* all that were allocated */
     etx_context *device;            /* NULL without one */
 } check;
 

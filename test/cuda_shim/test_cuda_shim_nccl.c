@@ -1,4 +1,5 @@
-/* cuda_shim/test_cuda_shim_nccl.c -- ranks with a device each, as threads.
+/* cuda_shim/test_cuda_shim_nccl.c -- ranks that each have a device, as
+ * threads.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>

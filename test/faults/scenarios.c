@@ -588,7 +588,7 @@ CALL(score_ranks)
     return status;
 }
 
-/* A team whose ranks have an event each, or parts of the same events. */
+/* A team whose ranks have their own event, or parts of the same events. */
 static etx_status join(struct rank *rank)
 {
     etx_trainer *trainer = rank->bench.trainer;

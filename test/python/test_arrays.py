@@ -178,7 +178,7 @@ class TestArrays(LibraryCase):
                 exatrkx.Event.from_arrays(array)
 
     def test_graph_on_host(self) -> None:
-        """Edges that are handed out say that they lie on the CPU."""
+        """Edges of a graph say that they lie on the CPU."""
         graph = exatrkx.Graph.from_edges(3, [0, 1], [1, 2], [0.5, 0.9])
         for array in (graph.src, graph.dst, graph.offsets, graph.scores):
             self.assertEqual(array.__dlpack_device__()[0], 1)

@@ -1,4 +1,4 @@
-/* test/unit/part_threads.c -- the parts of a graph, a thread each.
+/* test/unit/part_threads.c -- the parts of a graph, each on a thread.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "part_threads.h"

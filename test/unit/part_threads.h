@@ -1,4 +1,4 @@
-/* test/unit/part_threads.h -- the parts of a graph, a thread each.
+/* test/unit/part_threads.h -- the parts of a graph, each on a thread.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TEST_PART_THREADS_H

@@ -1,4 +1,5 @@
-/* test_parts_training.c -- training on the parts of a graph, a thread each.
+/* test_parts_training.c -- training on the parts of a graph, one
+ * thread per part.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>

@@ -162,7 +162,7 @@ static int32_t fits(
     return status == ETX_OK;
 }
 
-/* Two threads with an event each have half of memory_limit each. */
+/* Two threads with one event each have half of memory_limit each. */
 ETX_TEST(test_batch_shares_memory_limit)
 {
     int64_t least = 1; /* KiB that one event needs, within */
