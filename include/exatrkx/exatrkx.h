@@ -441,7 +441,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
 typedef struct etx_label_options {
     uint32_t struct_size; /* set by etx_label_options_init */
     int32_t method;       /* ETX_LABEL_; default components */
-    float cut;        /* edges with a score above it are used; default 0.5 */
+    float cut;        /* edges with a score above it are used; in [0, 1] as the
+                       * scores, default 0.5 */
     int32_t min_hits; /* smaller tracks are dropped; at least 1, default 3 */
     /* For ETX_LABEL_BEST_FIRST only. Chains of hits are joined in passes:
      * where sure_cut is above strong_cut, edges with a score above sure_cut by
@@ -451,11 +452,12 @@ typedef struct etx_label_options {
      * (dc / max_curvature_change)^2 + (dp / max_polar_change)^2 <= 1, with dc
      * the spread of the transverse curvatures at the link in 1/m and dp the
      * sine of the change of polar angle; a limit of 0 is no limit. */
-    float sure_cut;             /* default 0; raised to strong_cut if below */
-    float strong_cut;           /* default 0 */
+    float sure_cut;             /* in [0, 1], default 0; raised to strong_cut
+                                 * if below */
+    float strong_cut;           /* in [0, 1], default 0 */
     int32_t support_hits;       /* at least 1; default 3 */
     float max_curvature_change; /* 1/m, default 0 */
-    float max_polar_change;     /* default 0 */
+    float max_polar_change;     /* in [0, 1], default 0 */
 } etx_label_options;
 
 /* Defaults for all fields; struct_size is sizeof *options. ETX_ERR_ARGUMENT

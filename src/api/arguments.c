@@ -170,26 +170,6 @@ etx_status etx_check_ranges(
     return ETX_OK;
 }
 
-etx_status etx_check_reals(
-    const char *function, const struct etx_real_range *range, size_t n)
-{
-    for (; n > 0; range++, n--) {
-        if (range->value >= range->low && range->value <= range->high)
-            continue;
-        if (isnan(range->value))
-            return etx_fail(
-                ETX_ERR_ARGUMENT, "%s: %s is nan", function, range->name);
-        if (range->high == INFINITY)
-            return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not at least %g",
-                function, range->name, (double)range->value,
-                (double)range->low);
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not in %g to %g",
-            function, range->name, (double)range->value, (double)range->low,
-            (double)range->high);
-    }
-    return ETX_OK;
-}
-
 etx_status etx_check_events(
     const char *function, const etx_event *const *events, int64_t n_events)
 {

@@ -19,9 +19,6 @@
 #include <fenv.h>
 #include <stdalign.h>
 
-/* sizeof(etx_label_options) in its first release; see base/options.h. */
-#define ETX_LABEL_FIRST_SIZE ETX_SIZE_UP_TO(etx_label_options, min_hits)
-
 /* A pointer argument that must not be NULL, and its name. */
 #define ETX_GIVEN(argument) #argument, (const void *)(argument)
 /* The end of a list of them. */
@@ -97,17 +94,6 @@ struct etx_range {
  * INT32_MAX or more is not named to a value below low. */
 etx_status etx_check_ranges(
     const char *function, const struct etx_range *range, size_t n);
-
-/* A real argument or option, and its bounds. */
-struct etx_real_range {
-    const char *name;
-    float value, low, high;
-};
-
-/* ETX_ERR_ARGUMENT unless every value is in low..high, so never nan; range [n].
- * A high of INFINITY is no bound. */
-etx_status etx_check_reals(
-    const char *function, const struct etx_real_range *range, size_t n);
 
 /* At least one event, and none of them NULL. */
 etx_status etx_check_events(

@@ -5,63 +5,24 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/options.h"
 #include "data/tracks.h"
 #include "learn/learn_table.h"
+#include "stage/options.h"
 #include "stage/stage.h"
-
-#include <math.h>
-
-#define FIRST_SIZE ETX_SIZE_UP_TO(etx_completion_options, max_random)
-
-etx_status etx_completion_options_init(
-    etx_completion_options *options, size_t struct_size)
-{
-    return etx_options_init(options, struct_size, &etx_completion_defaults,
-        sizeof etx_completion_defaults, FIRST_SIZE, "etx_completion_options");
-}
 
 etx_status etx_model_completion_options(
     etx_completion_options *out, const etx_model *model)
 {
-    ETX_FORWARD(
-        etx_options_init(out, out->struct_size, &model->completion_options,
-            sizeof model->completion_options, FIRST_SIZE,
-            "etx_completion_options"),
+    ETX_FORWARD(etx_options_write(out, out->struct_size,
+                    &model->completion_options, &etx_completion_options_type),
         ETX_GIVEN(out), ETX_GIVEN(model));
-}
-
-/* *out: the caller's options over `known`. */
-static etx_status read_options(etx_completion_options *out,
-    const char *function, const etx_completion_options *known,
-    const etx_completion_options *options)
-{
-    etx_status status = ETX_OK;
-
-    *out = *known;
-    if (options != NULL)
-        ETX_CHECK(etx_options_copy(out, sizeof *out, options,
-            options->struct_size, FIRST_SIZE, "etx_completion_options"));
-    const struct etx_range ranges[] = {
-        {"min_layers", out->min_layers, 0, ETX_CANDIDATE_MAX_LAYERS}};
-    const struct etx_real_range reals[] = {
-        {"max_distance", out->max_distance, 0.0f, INFINITY},
-        {"max_join", out->max_join, 0.0f, INFINITY},
-        {"max_random", out->max_random, 0.0f, INFINITY},
-        {"min_pt", out->min_pt, 0.01f, INFINITY},
-    };
-    ETX_CHECK(
-        etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
-    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
-done:
-    return status;
 }
 
 etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_completion_options *options)
 {
-    etx_completion_options known;
+    etx_completion_options used;
     struct etx_arena *arena = NULL;
     struct etx_arena_mark mark;
     int32_t *label = NULL;
@@ -74,13 +35,14 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
         "etx_model_learn_completion"));
     ETX_CHECK(etx_check_modules(__func__, event));
     ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
-    ETX_CHECK(
-        read_options(&known, __func__, &model->completion_options, options));
+    used = model->completion_options;
+    ETX_CHECK(etx_options_accept(
+        &used, __func__, options, &etx_completion_options_type));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     ETX_SCRATCH(label, arena, tracks->n_hits, "labels");
     etx_tracks_to_labels(label, tracks);
-    ETX_CHECK(etx_stage_complete(label, 0, context, model, event, &known));
+    ETX_CHECK(etx_stage_complete(label, 0, context, model, event, &used));
     ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
 done:
     if (arena != NULL)
@@ -92,17 +54,18 @@ etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
     const etx_event *const *events, int64_t n_events,
     const etx_completion_options *options)
 {
-    etx_completion_options known;
+    etx_completion_options used;
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
         ETX_GIVEN(events), ETX_END));
     ETX_CHECK(etx_check_events(__func__, events, n_events));
-    ETX_CHECK(
-        read_options(&known, __func__, &etx_completion_defaults, options));
+    etx_options_preset(&used, &etx_completion_options_type);
+    ETX_CHECK(etx_options_accept(
+        &used, __func__, options, &etx_completion_options_type));
     ETX_CHECK(etx_learn_table(
-        out, &etx_learned_completion, model, events, n_events, &known));
+        out, &etx_learned_completion, model, events, n_events, &used));
 done:
     return etx_call_end(&host, status);
 }

@@ -6,36 +6,29 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/heap.h"
-#include "base/options.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
+#include "stage/options.h"
 #include "stage/stage.h"
 
 #include <math.h>
 
-#define MAX_THREADS 256
-#define FIRST_SIZE  ETX_SIZE_UP_TO(etx_context_options, cancel_user)
 /* sizeof(etx_stage_timing) in its first release. */
 #define TIMING_FIRST_SIZE ETX_SIZE_UP_TO(etx_stage_timing, n_edges)
 
 static const char *const stage_names[ETX_N_STAGES] = {"features", "embedding",
     "graph", "filter", "gnn", "label", "completion", "first_pass"};
 
-static const etx_context_options defaults = {
-    .struct_size = sizeof(etx_context_options), .n_threads = 1};
-
-etx_status etx_context_options_init(
-    etx_context_options *options, size_t struct_size)
+/* A device of the list, and options that its backend accepts. */
+static etx_status check_device(const etx_context_options *options)
 {
-    return etx_options_init(options, struct_size, &defaults, sizeof defaults,
-        FIRST_SIZE, "context options");
-}
+    const struct etx_range range = {
+        "device", options->device, 0, etx_n_backends - 1};
+    const struct etx_backend *backend;
+    etx_status status;
 
-/* Options that some backends refuse. */
-static etx_status check_device_options(const etx_context_options *options)
-{
-    const struct etx_backend *backend = &etx_backends[options->device];
-
+    ETX_CHECK(etx_check_ranges("context options", &range, 1));
+    backend = &etx_backends[options->device];
     if (options->keep_graphs != 0 && !backend->keeps_graphs)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "context options: keep_graphs %d needs a device, and device is %d "
@@ -59,27 +52,6 @@ static etx_status check_device_options(const etx_context_options *options)
             "context options: precision %d (bfloat16) needs the CPU, and "
             "device is %d",
             ETX_PRECISION_BFLOAT16, (int)options->device);
-    return ETX_OK;
-}
-
-static etx_status check_options(const etx_context_options *options)
-{
-    const struct etx_range ranges[] = {
-        {"device", options->device, 0, etx_n_backends - 1},
-        {"n_threads", options->n_threads, 1, MAX_THREADS},
-        {"cpu_level", options->cpu_level, ETX_CPU_BEST, ETX_CPU_AVX512},
-        {"device_index", options->device_index, 0, INT32_MAX},
-        {"memory_limit", options->memory_limit, 0, INT64_MAX},
-        {"cancel_interval", options->cancel_interval, 0, INT32_MAX},
-        {"keep_graphs", options->keep_graphs, 0, 2},
-        {"precision", options->precision, ETX_PRECISION_BEST,
-            ETX_PRECISION_TF32},
-    };
-    etx_status status;
-
-    ETX_CHECK(etx_check_ranges(
-        "context options", ranges, sizeof ranges / sizeof *ranges));
-    ETX_CHECK(check_device_options(options));
 done:
     return status;
 }
@@ -100,23 +72,23 @@ static int32_t poll_seldom(void *user)
 etx_status etx_context_create(
     etx_context **out, const etx_context_options *options)
 {
-    etx_context_options known = defaults;
+    etx_context_options used;
     struct etx_context *context = NULL;
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
-    if (options != NULL)
-        ETX_CHECK(etx_options_copy(&known, sizeof known, options,
-            options->struct_size, FIRST_SIZE, "context options"));
-    ETX_CHECK(check_options(&known));
+    etx_options_preset(&used, &etx_context_options_type);
+    ETX_CHECK(etx_options_accept(
+        &used, "context options", options, &etx_context_options_type));
+    ETX_CHECK(check_device(&used));
     ETX_NEW(context, 1, "context");
-    context->options = known;
-    if (known.cancel != NULL && known.cancel_interval > 0) {
+    context->options = used;
+    if (used.cancel != NULL && used.cancel_interval > 0) {
         context->options.cancel = poll_seldom;
         context->options.cancel_user = context;
-        context->cancel = known.cancel;
-        context->cancel_user = known.cancel_user;
+        context->cancel = used.cancel;
+        context->cancel_user = used.cancel_user;
         context->last_poll = -HUGE_VAL;
     }
     ETX_CHECK(etx_backend_open(context));

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "eval/metrics.h"
+#include "stage/options.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -15,70 +16,23 @@
 #include <string.h>
 
 /* Sizes of the structs in their first release. */
-#define FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation_options, charged_only)
 #define COUNTS_FIRST_SIZE                                                      \
     ETX_SIZE_UP_TO(etx_evaluation_counts, trackml_score_sum)
 #define RATES_FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation, trackml_score)
 
-static const etx_evaluation_options defaults = {
-    .struct_size = sizeof(etx_evaluation_options),
-    .matching = ETX_MATCH_DOUBLE_MAJORITY,
-    .matching_fraction = 0.5f,
-    .min_pt = 0.1f,
-    .max_eta = 4.0f,
-    .min_particle_hits = 5,
-    .min_track_hits = 3,
-    .charged_only = 1,
-};
-
-etx_status etx_evaluation_options_init(
-    etx_evaluation_options *options, size_t struct_size)
-{
-    return etx_options_init(options, struct_size, &defaults, sizeof defaults,
-        FIRST_SIZE, "etx_evaluation_options");
-}
-
-static etx_status check_options(
-    const char *function, const etx_evaluation_options *options)
-{
-    const struct etx_range ranges[] = {
-        {"matching", options->matching, ETX_MATCH_DOUBLE_MAJORITY,
-            ETX_MATCH_PERFECT},
-        {"min_particle_hits", options->min_particle_hits, 1, INT32_MAX},
-        {"min_track_hits", options->min_track_hits, 1, INT32_MAX},
-        {"charged_only", options->charged_only, 0, 1},
-    };
-
-    if (!(options->matching_fraction >= 0.5f &&
-            options->matching_fraction < 1.0f))
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: matching_fraction %.9g is not in [0.5, 1)", function,
-            (double)options->matching_fraction);
-    if (!(options->min_pt >= 0.0f && options->min_pt <= FLT_MAX))
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: min_pt %.9g GeV is negative or not finite", function,
-            (double)options->min_pt);
-    if (!(options->max_eta > 0.0f))
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: max_eta %.9g is not positive",
-            function, (double)options->max_eta);
-    return etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges);
-}
-
 /* The arguments that all calls share: an event with truth, tracks of the same
- * hits, and options, which are copied to *known. */
-static etx_status check_call(etx_evaluation_options *known,
-    const char *function, const etx_event *event, const etx_tracks *tracks,
+ * hits, and options, which are copied to *used. */
+static etx_status check_call(etx_evaluation_options *used, const char *function,
+    const etx_event *event, const etx_tracks *tracks,
     const etx_evaluation_options *options)
 {
     etx_status status;
 
     ETX_CHECK(etx_check_given(
         function, ETX_GIVEN(event), ETX_GIVEN(tracks), ETX_END));
-    *known = defaults;
-    if (options != NULL)
-        ETX_CHECK(etx_options_copy(known, sizeof *known, options,
-            options->struct_size, FIRST_SIZE, "etx_evaluation_options"));
-    ETX_CHECK(check_options(function, known));
+    etx_options_preset(used, &etx_evaluation_options_type);
+    ETX_CHECK(etx_options_accept(
+        used, function, options, &etx_evaluation_options_type));
     if (event->particle_row == NULL)
         return etx_fail(
             ETX_ERR_ARGUMENT, "%s: the event has no truth", function);
@@ -90,9 +44,9 @@ done:
     return status;
 }
 
-/* *known: the caller's counts; what an older caller lacks is nan. */
-static etx_status read_counts(etx_evaluation_counts *known,
-    const char *function, const etx_evaluation_counts *counts)
+/* *out: the caller's counts; what an older caller lacks is nan. */
+static etx_status read_counts(etx_evaluation_counts *out, const char *function,
+    const etx_evaluation_counts *counts)
 {
     etx_status status;
 
@@ -102,10 +56,9 @@ static etx_status read_counts(etx_evaluation_counts *known,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: counts->reserved is %d and must be 0", function,
             (int)counts->reserved);
-    *known = (etx_evaluation_counts){.primary_score_sum = (double)NAN};
-    memcpy(known, counts,
-        counts->struct_size < sizeof *known ? counts->struct_size
-                                            : sizeof *known);
+    *out = (etx_evaluation_counts){.primary_score_sum = (double)NAN};
+    memcpy(out, counts,
+        counts->struct_size < sizeof *out ? counts->struct_size : sizeof *out);
 done:
     return status;
 }
@@ -129,7 +82,7 @@ static void add_counts(
 etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
     const etx_tracks *tracks, const etx_evaluation_options *options)
 {
-    etx_evaluation_options known;
+    etx_evaluation_options used;
     etx_evaluation_counts one;
     etx_evaluation_counts sum = {.n_events = 0};
     etx_status status;
@@ -137,8 +90,8 @@ etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(read_counts(&sum, __func__, counts));
-    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
-    ETX_CHECK(etx_count_event(&one, event, tracks, &known));
+    ETX_CHECK(check_call(&used, __func__, event, tracks, options));
+    ETX_CHECK(etx_count_event(&one, event, tracks, &used));
     add_counts(&sum, &one);
     etx_report_write(counts, &sum, sizeof sum);
 done:
@@ -187,14 +140,14 @@ etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts)
 {
     etx_evaluation rates = {.struct_size = sizeof rates};
-    etx_evaluation_counts known = {.n_events = 0};
+    etx_evaluation_counts sums = {.n_events = 0};
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_report_check(out, RATES_FIRST_SIZE, "evaluation"));
-    ETX_CHECK(read_counts(&known, __func__, counts));
-    counts = &known;
+    ETX_CHECK(read_counts(&sums, __func__, counts));
+    counts = &sums;
     ETX_CHECK(check_ratios(counts));
     rates.physics_efficiency = etx_clopper_pearson(
         counts->n_selected_matched, counts->n_particles_selected);
@@ -239,17 +192,17 @@ etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
     const etx_event *event, const etx_tracks *tracks, int32_t variable,
     int64_t n_bins, const double *edges, const etx_evaluation_options *options)
 {
-    etx_evaluation_options known;
+    etx_evaluation_options used;
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
-    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
+    ETX_CHECK(check_call(&used, __func__, event, tracks, options));
     ETX_CHECK(check_bins(__func__, variable, n_bins, edges));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(total, n_bins, int64_t)));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(matched, n_bins, int64_t)));
     ETX_CHECK(etx_count_binned(
-        total, matched, event, tracks, variable, n_bins, edges, &known));
+        total, matched, event, tracks, variable, n_bins, edges, &used));
 done:
     return etx_call_end(&host, status);
 }
@@ -259,13 +212,13 @@ etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
     const etx_evaluation_options *options)
 {
     struct etx_matching matching = {.particle = NULL};
-    etx_evaluation_options known;
+    etx_evaluation_options used;
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
-    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
-    ETX_CHECK(etx_match_tracks(&matching, event, tracks, &known));
+    ETX_CHECK(check_call(&used, __func__, event, tracks, options));
+    ETX_CHECK(etx_match_tracks(&matching, event, tracks, &used));
     if (particle_of_track != NULL)
         for (int64_t t = 0; t < tracks->n_tracks; t++)
             particle_of_track[t] = matching.particle[t];

@@ -5,71 +5,26 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/options.h"
 #include "base/status.h"
 #include "data/tracks.h"
 #include "stage/helix/field.h"
+#include "stage/options.h"
 #include "stage/track_fitting/fit.h"
 #include "stage/track_fitting/resolve.h"
 
 #include <float.h>
 #include <inttypes.h>
 
-#define FIRST_SIZE ETX_SIZE_UP_TO(etx_fit_options, max_z)
-
-#define MAX_MAP 16384 /* points of a field map along one axis */
-
-static const etx_fit_options defaults = {
-    .struct_size = sizeof(etx_fit_options),
-    .material = 0.02f,
-    .mass = 0.13957f,
-    .resolution_scale = 1.0f,
-    .energy_loss = 0.036f,
-};
-
-etx_status etx_fit_options_init(etx_fit_options *options, size_t struct_size)
-{
-    return etx_options_init(options, struct_size, &defaults, sizeof defaults,
-        FIRST_SIZE, "etx_fit_options");
-}
-
-/* *out: the caller's options over the defaults. */
-static etx_status read_options(
-    etx_fit_options *out, const char *function, const etx_fit_options *options)
-{
-    etx_status status = ETX_OK;
-
-    *out = defaults;
-    if (options != NULL)
-        ETX_CHECK(etx_options_copy(out, sizeof *out, options,
-            options->struct_size, FIRST_SIZE, "etx_fit_options"));
-    if (out->reserved != 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: options->reserved is %d and must be 0", function,
-            (int)out->reserved);
-    const struct etx_real_range reals[] = {
-        {"field", out->field, -100.0f, 100.0f},
-        {"material", out->material, 0.0f, 10.0f},
-        {"mass", out->mass, 0.0f, 1e3f},
-        {"resolution_scale", out->resolution_scale, 1e-3f, 1e3f},
-        {"energy_loss", out->energy_loss, 0.0f, 10.0f},
-        {"max_hit_chi2", out->max_hit_chi2, 0.0f, FLT_MAX},
-    };
-    ETX_CHECK(etx_check_reals(function, reals, sizeof reals / sizeof *reals));
-done:
-    return status;
-}
-
+/* A map, whose size the table of options bounds from above. */
 static etx_status use_map(struct etx_path_field *out, const char *function,
     const etx_fit_options *options)
 {
-    const struct etx_range sizes[] = {
-        {"n_r", options->n_r, 2, MAX_MAP}, {"n_z", options->n_z, 2, MAX_MAP}};
+    const struct etx_range sizes[] = {{"n_r", options->n_r, 2, INT32_MAX},
+        {"n_z", options->n_z, 2, INT32_MAX}};
     etx_status status;
 
     ETX_CHECK(etx_check_ranges(function, sizes, sizeof sizes / sizeof *sizes));
-    if (!(options->max_r > 0.0f && options->max_r <= FLT_MAX) ||
-        !(options->max_z > 0.0f && options->max_z <= FLT_MAX))
+    if (options->max_r == 0.0f || options->max_z == 0.0f)
         ETX_FAIL(ETX_ERR_ARGUMENT,
             "%s: max_r %.9g and max_z %.9g mm: each has to be positive",
             function, (double)options->max_r, (double)options->max_z);
@@ -109,7 +64,7 @@ etx_status etx_fit_tracks(etx_track_parameters *out, uint8_t *is_outlier,
     const etx_detector *detector, const etx_model *model,
     const etx_fit_options *options)
 {
-    etx_fit_options known;
+    etx_fit_options used;
     struct etx_path_field field;
     etx_status status;
     fenv_t host;
@@ -118,12 +73,14 @@ etx_status etx_fit_tracks(etx_track_parameters *out, uint8_t *is_outlier,
         ETX_GIVEN(context), ETX_GIVEN(event), ETX_GIVEN(detector), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(out, tracks->n_tracks, etx_track_parameters)));
-    ETX_CHECK(read_options(&known, __func__, options));
-    ETX_CHECK(choose_field(&field, __func__, &known, model));
+    etx_options_preset(&used, &etx_fit_options_type);
+    ETX_CHECK(
+        etx_options_accept(&used, __func__, options, &etx_fit_options_type));
+    ETX_CHECK(choose_field(&field, __func__, &used, model));
     ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
     ETX_CHECK(etx_check_modules(__func__, event));
     ETX_CHECK(etx_fit_parameters(
-        out, is_outlier, tracks, context, event, detector, &field, &known));
+        out, is_outlier, tracks, context, event, detector, &field, &used));
 done:
     return etx_call_end(&host, status);
 }

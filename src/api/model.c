@@ -6,9 +6,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/options.h"
 #include "io/config.h"
 #include "io/model_file.h"
+#include "stage/options.h"
 
 etx_status etx_model_load(etx_model **out, const char *path)
 {
@@ -54,19 +54,14 @@ int32_t etx_model_has_stage(const etx_model *model, int32_t stage)
     }
 }
 
-etx_status etx_label_options_init(
-    etx_label_options *options, size_t struct_size)
-{
-    return etx_options_init(options, struct_size, &etx_label_defaults,
-        sizeof etx_label_defaults, ETX_LABEL_FIRST_SIZE, "etx_label_options");
-}
-
 /* A caller of an older header would lose what the model sets beyond it. */
 static etx_status check_fits(size_t size, const etx_label_options *label)
 {
     const char *set = (const char *)label;
-    const char *defaults = (const char *)&etx_label_defaults;
+    etx_label_options preset;
+    const char *defaults = (const char *)&preset;
 
+    etx_options_preset(&preset, &etx_label_options_type);
     for (size_t i = size; i < sizeof *label; i++)
         if (set[i] != defaults[i])
             return etx_fail(ETX_ERR_UNSUPPORTED,
@@ -85,10 +80,11 @@ etx_status etx_model_label_options(
 
     ETX_CHECK(etx_call_begin(
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
-    ETX_CHECK(etx_report_check(out, ETX_LABEL_FIRST_SIZE, "etx_label_options"));
+    ETX_CHECK(etx_report_check(
+        out, etx_label_options_type.first_size, etx_label_options_type.name));
     ETX_CHECK(check_fits(out->struct_size, &model->label));
-    ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
-        sizeof model->label, ETX_LABEL_FIRST_SIZE, "etx_label_options"));
+    ETX_CHECK(etx_options_write(
+        out, out->struct_size, &model->label, &etx_label_options_type));
 done:
     return etx_call_end(&host, status);
 }

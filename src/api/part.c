@@ -80,12 +80,12 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_part_exchange *exchange)
 {
-    etx_part_exchange known = {.leave = NULL};
+    etx_part_exchange used = {.leave = NULL};
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
-    ETX_CHECK(etx_read_exchange(&known, __func__, exchange));
+    ETX_CHECK(etx_read_exchange(&used, __func__, exchange));
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(part), ETX_GIVEN(context),
         ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
@@ -93,10 +93,10 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
     ETX_CHECK(
-        etx_stage_score_part(scores, part, context, model, event, &known));
+        etx_stage_score_part(scores, part, context, model, event, &used));
 done:
-    if (status != ETX_OK && known.leave != NULL)
-        known.leave(known.user, status);
+    if (status != ETX_OK && used.leave != NULL)
+        used.leave(used.user, status);
     return etx_call_end(&host, status);
 }
 

@@ -6,18 +6,12 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/options.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
+#include "stage/options.h"
 #include "stage/stage.h"
 
 #define MAX_DIMENSIONS 1024
-#define FIRST_SIZE     ETX_SIZE_UP_TO(etx_graph_options, max_edges)
-
-static const etx_graph_options graph_defaults = {
-    .struct_size = sizeof(etx_graph_options),
-    .radius = 0.1f,
-    .max_edges = INT32_MAX};
 
 /* The embedding, copied to points [n_values] once all of it succeeded. */
 static etx_status embed(float *points, int64_t n_values, etx_context *context,
@@ -144,36 +138,24 @@ done:
 
 /* ------------------------------------------------ graphs without a model -- */
 
-etx_status etx_graph_options_init(
-    etx_graph_options *options, size_t struct_size)
-{
-    return etx_options_init(options, struct_size, &graph_defaults,
-        sizeof graph_defaults, FIRST_SIZE, "graph options");
-}
-
-/* The caller's options over the defaults, checked. knn reads no radius. */
+/* The caller's options over the defaults, checked. knn reads no radius and
+ * needs a number of neighbours. */
 static etx_status read_options(etx_graph_options *out, const char *function,
     const etx_graph_options *options, int32_t is_knn)
 {
+    const struct etx_options_type *type = &etx_graph_options_type;
     etx_status status = ETX_OK;
 
-    *out = graph_defaults;
+    etx_options_preset(out, type);
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
-            options->struct_size, FIRST_SIZE, "graph options"));
+            options->struct_size, type->first_size, type->name));
     if (is_knn)
         out->radius = FLT_MAX;
-    if (!(out->radius > 0.0f && out->radius <= FLT_MAX))
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: radius %.9g is not positive and finite", function,
-            (double)out->radius);
-    const struct etx_range ranges[] = {
-        {"max_neighbours", out->max_neighbours, is_knn, INT32_MAX},
-        {"orientation", out->orientation, ETX_ORIENT_INDEX, ETX_ORIENT_BOTH},
-        {"max_edges", out->max_edges, 0, INT32_MAX},
-    };
-    ETX_CHECK(
-        etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
+    ETX_CHECK(etx_options_check(function, out, type));
+    const struct etx_range neighbours = {
+        "max_neighbours", out->max_neighbours, is_knn, INT32_MAX};
+    ETX_CHECK(etx_check_ranges(function, &neighbours, 1));
 done:
     return status;
 }
@@ -198,7 +180,7 @@ static etx_status build(etx_graph **out, const char *function,
     const etx_event *event, const etx_graph_options *options, int32_t is_knn)
 {
     const struct etx_range n_dim_range = {"n_dim", n_dim, 1, MAX_DIMENSIONS};
-    etx_graph_options known;
+    etx_graph_options used;
     struct etx_neighbours neighbours = {.n_points = n_points};
     struct etx_graph *graph = NULL;
     struct etx_arena_mark mark;
@@ -207,14 +189,14 @@ static etx_status build(etx_graph **out, const char *function,
     ETX_CHECK(etx_check_count(function, "n_points", n_points));
     ETX_CHECK(etx_check_ranges(function, &n_dim_range, 1));
     ETX_CHECK(etx_check_finite(function, "points", points, n_points, n_dim));
-    ETX_CHECK(read_options(&known, function, options, is_knn));
-    ETX_CHECK(check_event(function, event, n_points, known.orientation));
+    ETX_CHECK(read_options(&used, function, options, is_knn));
+    ETX_CHECK(check_event(function, event, n_points, used.orientation));
     neighbours.n_dim = (int32_t)n_dim;
-    neighbours.max_neighbours = known.max_neighbours;
-    neighbours.orientation = known.orientation;
-    neighbours.radius = known.radius;
+    neighbours.max_neighbours = used.max_neighbours;
+    neighbours.orientation = used.orientation;
+    neighbours.radius = used.radius;
     neighbours.position = event != NULL ? event->position : NULL;
-    neighbours.max_edges = known.max_edges;
+    neighbours.max_edges = used.max_edges;
     mark = etx_arena_mark(context->stream->arena);
     status = etx_stage_to_device(
         &neighbours.point, context, points, n_points * n_dim, "points");

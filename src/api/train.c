@@ -58,17 +58,17 @@ done:
 
 etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
 {
-    etx_team known = {.struct_size = sizeof known, .n_ranks = 1};
+    etx_team used = {.struct_size = sizeof used, .n_ranks = 1};
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(trainer), ETX_END));
     if (team != NULL)
-        ETX_CHECK(etx_team_read(&known, team));
-    if (known.n_ranks > 1 && trainer->partition.n_parts > 0)
+        ETX_CHECK(etx_team_read(&used, team));
+    if (used.n_ranks > 1 && trainer->partition.n_parts > 0)
         ETX_FAIL(ETX_ERR_ARGUMENT, "%s: the trainer computes parts of graphs",
             __func__);
-    ETX_CHECK(etx_trainer_join(trainer, &known));
+    ETX_CHECK(etx_trainer_join(trainer, &used));
 done:
     return etx_call_end(&host, status);
 }

@@ -11,8 +11,9 @@
 #include "base/check.h"
 #include "base/nearest.h"
 
+#include <float.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 const char *const etx_activation_names[ETX_N_ACTIVATIONS + 1] = {
@@ -135,14 +136,15 @@ static etx_status read_float(float *out, const char *owner,
 {
     const double number = etx_json_number(value);
     const float stored = (float)number;
+    const double high = fmin(option->high, (double)FLT_MAX);
 
     if (!etx_json_is_number(value))
         return fail_type(owner, option, value, "a number");
     /* A file has 15 digits of a bound that is a float; a NaN fails. */
-    if (!(stored >= (float)option->low && stored <= (float)option->high)) {
+    if (!(stored >= (float)option->low && stored <= (float)high)) {
         return etx_fail(ETX_ERR_FORMAT,
             "%s: option '%s' is %.9g, expected %.9g to %.9g", owner,
-            option->key, number, option->low, option->high);
+            option->key, number, option->low, high);
     }
     *out = stored;
     return ETX_OK;
@@ -168,20 +170,23 @@ void etx_options_list(char *text, size_t capacity, const char *const *choices)
 
         if (used + length + 3 > capacity)
             return;
-        (void)snprintf(text + used, capacity - used, "%s%s",
-            used > 0 ? ", " : "", choices[c]);
-        used += length + (used > 0 ? 2 : 0);
+        if (used > 0) {
+            memcpy(text + used, ", ", 2);
+            used += 2;
+        }
+        memcpy(text + used, choices[c], length + 1);
+        used += length;
     }
 }
 
 static etx_status read_choice(int32_t *out, const char *owner,
     const struct etx_option *option, const struct etx_json *value)
 {
-    char known[256];
+    char names[256];
 
-    etx_options_list(known, sizeof known, option->choices);
+    etx_options_list(names, sizeof names, option->choices);
     if (!etx_json_is(value, ETX_JSON_TEXT))
-        return fail_type(owner, option, value, known);
+        return fail_type(owner, option, value, names);
     for (int32_t c = 0; option->choices[c] != NULL; c++) {
         if (strcmp(option->choices[c], etx_json_text(value)) == 0) {
             *out = c;
@@ -190,7 +195,7 @@ static etx_status read_choice(int32_t *out, const char *owner,
     }
     return etx_fail(ETX_ERR_FORMAT,
         "%s: option '%s' is '%s', expected one of: %s", owner, option->key,
-        etx_json_text(value), known);
+        etx_json_text(value), names);
 }
 
 /* A list of integers or choices; nothing is written unless all are valid. */

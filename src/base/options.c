@@ -6,6 +6,9 @@
 #include "base/check.h"
 #include "base/status.h"
 
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* No struct will ever be as large; a size beyond it was never initialised. */
@@ -27,42 +30,164 @@ static etx_status check_size(
     return ETX_OK;
 }
 
-etx_status etx_options_init(void *options, size_t struct_size,
-    const void *defaults, size_t known_size, size_t first_size,
-    const char *name)
+double etx_options_value(const void *options, const struct etx_field *field)
+{
+    const char *from = (const char *)options + field->offset;
+    int32_t int32 = 0;
+    int64_t int64 = 0;
+    float real = 0.0f;
+
+    switch ((enum etx_field_kind)field->kind) {
+    case ETX_FIELD_INT32:
+        memcpy(&int32, from, sizeof int32);
+        return int32;
+    case ETX_FIELD_INT64:
+        memcpy(&int64, from, sizeof int64);
+        return (double)int64;
+    case ETX_FIELD_FLOAT:
+        memcpy(&real, from, sizeof real);
+        return (double)real;
+    case ETX_FIELD_POINTER:
+        break;
+    }
+    return 0.0;
+}
+
+static void set_value(void *options, const struct etx_field *field)
+{
+    char *to = (char *)options + field->offset;
+    const int32_t int32 = (int32_t)field->preset;
+    const int64_t int64 = (int64_t)field->preset;
+    const float real = (float)field->preset;
+    const void *const none = NULL;
+
+    switch ((enum etx_field_kind)field->kind) {
+    case ETX_FIELD_INT32:
+        memcpy(to, &int32, sizeof int32);
+        break;
+    case ETX_FIELD_INT64:
+        memcpy(to, &int64, sizeof int64);
+        break;
+    case ETX_FIELD_FLOAT:
+        memcpy(to, &real, sizeof real);
+        break;
+    case ETX_FIELD_POINTER:
+        memcpy(to, &none, sizeof none);
+        break;
+    }
+}
+
+void etx_options_preset(void *out, const struct etx_options_type *type)
+{
+    const uint32_t size = (uint32_t)type->size;
+
+    memcpy(out, &size, sizeof size);
+    for (int32_t k = 0; k < type->n_fields; k++)
+        set_value(out, &type->field[k]);
+}
+
+etx_status etx_options_write(void *options, size_t struct_size,
+    const void *values, const struct etx_options_type *type)
 {
     etx_status status = ETX_OK;
-    const size_t kept = struct_size < known_size ? struct_size : known_size;
+    const size_t kept = struct_size < type->size ? struct_size : type->size;
     const uint32_t size = (uint32_t)struct_size;
 
     if (options == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: options is NULL", name);
-    ETX_CHECK(check_size(struct_size, first_size, name));
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: options is NULL", type->name);
+    ETX_CHECK(check_size(struct_size, type->first_size, type->name));
     memset(options, 0, struct_size);
-    memcpy(options, defaults, kept);
+    memcpy(options, values, kept);
     memcpy(options, &size, sizeof size);
 done:
     return status;
 }
 
-etx_status etx_options_copy(void *known, size_t known_size, const void *options,
+static etx_status fail_whole(
+    const char *owner, const struct etx_field *field, double value)
+{
+    const int64_t number = (int64_t)value;
+
+    if (field->low == field->high)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: %s is %" PRId64 " and must be %" PRId64, owner, field->name,
+            number, (int64_t)field->low);
+    if (field->high >= INT32_MAX && value < field->low)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: %s %" PRId64 " is below %" PRId64, owner, field->name, number,
+            (int64_t)field->low);
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "%s: %s %" PRId64 " is not in %" PRId64 "..%" PRId64, owner,
+        field->name, number, (int64_t)field->low, (int64_t)field->high);
+}
+
+static etx_status fail_real(
+    const char *owner, const struct etx_field *field, double value)
+{
+    if (isnan(value))
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is nan", owner, field->name);
+    if (field->low == (double)FLT_TRUE_MIN && value < field->low)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not positive", owner,
+            field->name, value);
+    if (field->high >= (double)FLT_MAX)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            value < field->low ? "%s: %s %.9g is not at least %.9g"
+                               : "%s: %s %.9g is not finite",
+            owner, field->name, value, field->low);
+    return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not in %.9g to %.9g",
+        owner, field->name, value, field->low, field->high);
+}
+
+etx_status etx_options_check(
+    const char *owner, const void *options, const struct etx_options_type *type)
+{
+    for (int32_t k = 0; k < type->n_fields; k++) {
+        const struct etx_field *field = &type->field[k];
+        const double value = etx_options_value(options, field);
+
+        if (field->kind == ETX_FIELD_POINTER ||
+            (value >= field->low && value <= field->high))
+            continue;
+        return field->kind == ETX_FIELD_FLOAT ? fail_real(owner, field, value)
+                                              : fail_whole(owner, field, value);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_options_accept(void *out, const char *owner, const void *options,
+    const struct etx_options_type *type)
+{
+    etx_status status = ETX_OK;
+    uint32_t size;
+
+    if (options != NULL) {
+        memcpy(&size, options, sizeof size);
+        ETX_CHECK(etx_options_copy(
+            out, type->size, options, size, type->first_size, type->name));
+    }
+    ETX_CHECK(etx_options_check(owner, out, type));
+done:
+    return status;
+}
+
+etx_status etx_options_copy(void *out, size_t size, const void *options,
     size_t struct_size, size_t first_size, const char *name)
 {
     etx_status status = ETX_OK;
-    const size_t kept = struct_size < known_size ? struct_size : known_size;
+    const size_t kept = struct_size < size ? struct_size : size;
     const char *bytes = options;
-    uint32_t size;
+    uint32_t own_size;
 
     ETX_CHECK(check_size(struct_size, first_size, name));
-    for (size_t i = known_size; i < struct_size; i++)
+    for (size_t i = size; i < struct_size; i++)
         if (bytes[i] != 0)
             return etx_fail(ETX_ERR_ARGUMENT,
                 "%s: byte %zu of %zu is set, but this library knows only the "
                 "first %zu: the caller needs a newer library",
-                name, i, struct_size, known_size);
-    memcpy(&size, known, sizeof size);
-    memcpy(known, options, kept);
-    memcpy(known, &size, sizeof size);
+                name, i, struct_size, size);
+    memcpy(&own_size, out, sizeof own_size);
+    memcpy(out, options, kept);
+    memcpy(out, &own_size, sizeof own_size);
 done:
     return status;
 }
@@ -76,11 +201,11 @@ etx_status etx_report_check(
     return check_size(size, first_size, name);
 }
 
-void etx_report_write(void *report, const void *known, size_t known_size)
+void etx_report_write(void *report, const void *values, size_t size)
 {
-    uint32_t size;
+    uint32_t struct_size;
 
-    memcpy(&size, report, sizeof size);
-    memcpy(report, known, size < known_size ? size : known_size);
-    memcpy(report, &size, sizeof size);
+    memcpy(&struct_size, report, sizeof struct_size);
+    memcpy(report, values, struct_size < size ? struct_size : size);
+    memcpy(report, &struct_size, sizeof struct_size);
 }

@@ -10,26 +10,22 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "stage/options.h"
 #include "stage/track_building/track_building.h"
 
 #include <exatrkx/graph.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define SCHEMA 1
 /* Scales and radii beyond these would leave the range of a float. */
 #define MIN 1e-30
 #define MAX ETX_CONFIG_MAX_NUMBER
+/* Fields of an options struct that a model has. */
+#define MAX_FIELDS 16
 /* Feature names in messages. */
 #define NAME "%.40s"
-
-const etx_label_options etx_label_defaults = {
-    .struct_size = sizeof(etx_label_options),
-    .method = ETX_LABEL_COMPONENTS,
-    .cut = 0.5f,
-    .min_hits = 3,
-    .support_hits = 3,
-};
 
 static const char *const orientation_names[] = {
     [ETX_ORIENT_INDEX] = "index",
@@ -46,7 +42,7 @@ static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
 /* --------------------------------------------------- reading of values -- */
 
 static etx_status check_keys(
-    const char *owner, const struct etx_json *object, const char *const *known)
+    const char *owner, const struct etx_json *object, const char *const *keys)
 {
     if (!etx_json_is(object, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, "%s is not an object", owner);
@@ -54,8 +50,8 @@ static etx_status check_keys(
          member = member->next) {
         struct etx_nearest nearest = etx_nearest_of(member->key);
 
-        for (int32_t k = 0; known[k] != NULL; k++)
-            etx_nearest_add(&nearest, known[k]);
+        for (int32_t k = 0; keys[k] != NULL; k++)
+            etx_nearest_add(&nearest, keys[k]);
         if (strcmp(nearest.name, member->key) != 0)
             return etx_fail(ETX_ERR_FORMAT,
                 "%s: unknown key '" NAME "' (nearest: '%s')", owner,
@@ -324,66 +320,80 @@ done:
     return status;
 }
 
+/* An entry of a table of options for a field of an options struct. */
+static struct etx_option option_of(void *options, const struct etx_field *field)
+{
+    void *value = (char *)options + field->offset;
+
+    if (field->choices != NULL)
+        return etx_option_choice(field->name, value, field->choices);
+    return field->kind == ETX_FIELD_FLOAT
+               ? etx_option_float(field->name, value, field->low, field->high)
+               : etx_option_int(field->name, value, field->low, field->high);
+}
+
+/* *out, a struct of int32_t and float, gets its defaults and what object, which
+ * may be NULL, has. */
+static etx_status read_options(void *out, const char *owner,
+    const struct etx_json *object, const struct etx_options_type *type)
+{
+    struct etx_option options[MAX_FIELDS];
+
+    etx_options_preset(out, type);
+    for (int32_t k = 0; k < type->n_fields; k++)
+        options[k] = option_of(out, &type->field[k]);
+    return etx_options_read(owner, object, options, type->n_fields);
+}
+
+etx_status etx_config_write_options(struct etx_json *object,
+    const void *options, const struct etx_options_type *type)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < type->n_fields; k++) {
+        const struct etx_field *field = &type->field[k];
+        const double value = etx_options_value(options, field);
+
+        if (field->choices != NULL)
+            ETX_CHECK(etx_json_set_text(
+                object, field->name, field->choices[(int32_t)value]));
+        else if (field->kind == ETX_FIELD_FLOAT)
+            ETX_CHECK(
+                etx_json_set_number(object, field->name, fmin(value, MAX)));
+        else
+            ETX_CHECK(
+                etx_json_set_integer(object, field->name, (int64_t)value));
+    }
+done:
+    return status;
+}
+
 static etx_status read_label(
     struct etx_model *model, const struct etx_json *object)
 {
-    const struct etx_option options[] = {
-        etx_option_choice(
-            "method", &model->label.method, etx_label_method_names),
-        etx_option_float("cut", &model->label.cut, 0.0, 1.0),
-        etx_option_int("min_hits", &model->label.min_hits, 1, INT32_MAX),
-        etx_option_float("sure_cut", &model->label.sure_cut, 0.0, 1.0),
-        etx_option_float("strong_cut", &model->label.strong_cut, 0.0, 1.0),
-        etx_option_int(
-            "support_hits", &model->label.support_hits, 1, INT32_MAX),
-        etx_option_float("max_curvature_change",
-            &model->label.max_curvature_change, 0.0, MAX),
-        etx_option_float(
-            "max_polar_change", &model->label.max_polar_change, 0.0, 1.0),
-    };
-
     if (etx_json_is(object, ETX_JSON_OBJECT) &&
         etx_json_get(object, "method") == NULL)
         return fail_missing("label", "method");
-    return etx_options_read("label", object, options, ETX_N_OPTIONS(options));
+    return read_options(
+        &model->label, "label", object, &etx_label_options_type);
 }
 
 static etx_status read_completion(
     struct etx_model *model, const struct etx_json *object)
 {
-    etx_completion_options *out = &model->completion_options;
-    const struct etx_option options[] = {
-        etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
-        etx_option_float("max_join", &out->max_join, 0.0, MAX),
-        etx_option_float("max_random", &out->max_random, 0.0, MAX),
-        etx_option_int(
-            "min_layers", &out->min_layers, 0, ETX_CANDIDATE_MAX_LAYERS),
-        etx_option_float("min_pt", &out->min_pt, (double)0.01f, MAX),
-    };
-
     model->has_completion = object != NULL;
-    return etx_options_read(
-        "completion", object, options, ETX_N_OPTIONS(options));
+    return read_options(&model->completion_options, "completion", object,
+        &etx_completion_options_type);
 }
 
 static etx_status read_first_pass(
     struct etx_model *model, const struct etx_json *object)
 {
-    etx_first_pass_options *out = &model->first_pass_options;
-    const struct etx_option options[] = {
-        etx_option_int(
-            "min_layers", &out->min_layers, 3, ETX_CANDIDATE_MAX_LAYERS),
-        etx_option_float("min_pt", &out->min_pt, (double)0.01f, MAX),
-        etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
-        etx_option_float("max_random", &out->max_random, 0.0, MAX),
-        etx_option_int("min_hits", &out->min_hits, 0, INT32_MAX),
-    };
-
     model->has_first_pass = object != NULL;
     if (model->has_first_pass && !model->has_completion)
         return fail_missing("first_pass", "completion");
-    return etx_options_read(
-        "first_pass", object, options, ETX_N_OPTIONS(options));
+    return read_options(&model->first_pass_options, "first_pass", object,
+        &etx_first_pass_options_type);
 }
 
 /* The map is in the tensors: there is nothing to choose. */
@@ -424,9 +434,6 @@ etx_status etx_config_read(
     const struct etx_json *gnn = etx_json_get(config, "gnn");
     etx_status status = ETX_OK;
 
-    model->label = etx_label_defaults;
-    model->completion_options = etx_completion_defaults;
-    model->first_pass_options = etx_first_pass_defaults;
     if (!etx_json_is(config, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, "etx.config is not an object");
     ETX_CHECK(check_schema(config));

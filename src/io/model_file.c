@@ -172,14 +172,14 @@ static etx_status check_others(const struct etx_model *model,
         model->has_completion, model->has_first_pass, model->has_module_map};
 
     for (int64_t t = 0; t < file->n_tensors; t++) {
-        int32_t known = 0;
+        int32_t is_expected = 0;
 
         for (size_t k = 0; k < N_TABLES; k++)
-            known |= has_table[k] &&
+            is_expected |= has_table[k] &&
                      etx_table_has_tensor(table_kinds[k], file->tensor[t].name);
         for (int32_t n = 0; n < N_NETWORKS; n++)
-            known |= is_parameter(&named[n], file->tensor[t].name, file);
-        if (!known)
+            is_expected |= is_parameter(&named[n], file->tensor[t].name, file);
+        if (!is_expected)
             return etx_fail(ETX_ERR_FORMAT,
                 "tensor %s is no parameter of this model",
                 file->tensor[t].name);

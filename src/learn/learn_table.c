@@ -10,33 +10,21 @@
 #include "learn/completion.h"
 #include "learn/first_pass.h"
 #include "learn/module_map.h"
+#include "stage/options.h"
 #include "train/training_model.h"
 
-#include <math.h>
 #include <string.h>
-
-/* An option without bound is the largest number of a config. */
-static etx_status set_option(
-    struct etx_json *object, const char *key, float value)
-{
-    return etx_json_set_number(
-        object, key, fmin((double)value, ETX_CONFIG_MAX_NUMBER));
-}
 
 /* ------------------------------------------------------------ completion -- */
 
 static etx_status set_completion(struct etx_json *config, const void *options)
 {
-    const etx_completion_options *known = options;
     struct etx_json *object = NULL;
     etx_status status;
 
     ETX_CHECK(etx_json_set_object(&object, config, "completion"));
-    ETX_CHECK(set_option(object, "max_distance", known->max_distance));
-    ETX_CHECK(set_option(object, "max_join", known->max_join));
-    ETX_CHECK(set_option(object, "max_random", known->max_random));
-    ETX_CHECK(etx_json_set_integer(object, "min_layers", known->min_layers));
-    ETX_CHECK(set_option(object, "min_pt", known->min_pt));
+    ETX_CHECK(etx_config_write_options(
+        object, options, &etx_completion_options_type));
     /* A first pass has the layers of the completion it was learned with. */
     etx_json_remove(config, "first_pass");
     struct etx_json *training = etx_json_get(config, "training");
@@ -63,16 +51,12 @@ const struct etx_learned_table etx_learned_completion = {
 
 static etx_status set_first_pass(struct etx_json *config, const void *options)
 {
-    const etx_first_pass_options *known = options;
     struct etx_json *object = NULL;
     etx_status status;
 
     ETX_CHECK(etx_json_set_object(&object, config, "first_pass"));
-    ETX_CHECK(etx_json_set_integer(object, "min_layers", known->min_layers));
-    ETX_CHECK(set_option(object, "min_pt", known->min_pt));
-    ETX_CHECK(set_option(object, "max_distance", known->max_distance));
-    ETX_CHECK(set_option(object, "max_random", known->max_random));
-    ETX_CHECK(etx_json_set_integer(object, "min_hits", known->min_hits));
+    ETX_CHECK(etx_config_write_options(
+        object, options, &etx_first_pass_options_type));
 done:
     return status;
 }
@@ -140,7 +124,7 @@ etx_status etx_learn_table(struct etx_model **out,
     const struct etx_event *const *events, int64_t n_events,
     const void *options)
 {
-    struct etx_model *made = NULL;
+    struct etx_model *learned = NULL;
     struct etx_json *config = NULL;
     etx_status status;
 
@@ -148,16 +132,16 @@ etx_status etx_learn_table(struct etx_model **out,
         strlen(model->config), ETX_CONFIG_MAX_DEPTH));
     ETX_CHECK(table->set_options(config, options));
     ETX_CHECK(note_events(config, table->name, events, n_events));
-    ETX_CHECK(etx_model_from_config(&made, config));
+    ETX_CHECK(etx_model_from_config(&learned, config));
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
-        etx_train_copy_stage(made, model, s);
-    ETX_CHECK(etx_train_copy_tables(made, model));
-    ETX_CHECK(table->learn(made, events, n_events, options));
-    etx_model_freeze(made);
-    *out = made;
-    made = NULL;
+        etx_train_copy_stage(learned, model, s);
+    ETX_CHECK(etx_train_copy_tables(learned, model));
+    ETX_CHECK(table->learn(learned, events, n_events, options));
+    etx_model_freeze(learned);
+    *out = learned;
+    learned = NULL;
 done:
     etx_json_free(config);
-    etx_model_free(made);
+    etx_model_free(learned);
     return status;
 }

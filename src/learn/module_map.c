@@ -20,14 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const etx_module_map_options etx_module_map_defaults = {
-    .struct_size = sizeof(etx_module_map_options),
-    .units = ETX_MAP_MODULES,
-    .use_triplets = 0,
-    .min_pt = 0.0f,
-    .tail = 0.0f,
-    .margin = 10.0f};
-
 struct learning {
     const etx_module_map_options *options;
     struct etx_module_map *map;      /* its units, until the end */

@@ -8,8 +8,6 @@
 
 #include <exatrkx/train.h>
 
-extern const etx_module_map_options etx_module_map_defaults;
-
 /* The map of n_events events with truth and modules. ETX_ERR_ARGUMENT for an
  * event without, and when no track of the events has two hits. */
 etx_status etx_module_map_learn(struct etx_module_map **out,

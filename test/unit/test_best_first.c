@@ -394,7 +394,7 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     int32_t expected[JUDGED];
     int32_t labels[JUDGED];
 
-    options.cut = -1.0f;
+    options.cut = 0.0f;
     options.support_hits = 1 + _i % 4;
     options.max_curvature_change = 40.0f;
     draw_judged(&judge, position, (uint32_t)_i);

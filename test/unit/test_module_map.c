@@ -367,9 +367,10 @@ static etx_status build(void *argument)
 static etx_status learn(void *argument)
 {
     const struct call *const call = argument;
-    etx_module_map_options options = etx_module_map_defaults;
+    etx_module_map_options options;
     etx_model *out = NULL;
 
+    ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
     options.use_triplets = 1;
     const etx_status status = etx_model_learn_module_map(
         &out, call->model, &call->event, 1, &options);

@@ -3,7 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-#include "base/options.h"
+#include "stage/options.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
 
 /* A struct that began with the first two fields and has grown by one. */
 struct grown {
@@ -12,37 +16,44 @@ struct grown {
     int64_t newer;
 };
 
+static const struct etx_field fields[] = {
+    ETX_FIELD(struct grown, old, 3, 1, 100),
+    ETX_FIELD(struct grown, newer, 7, 0, 100),
+};
+
 #define FIRST_SIZE 8
+
+static const struct etx_options_type type = {
+    "grown options", sizeof(struct grown), FIRST_SIZE, ROWS(fields), fields};
 
 static const struct grown defaults = {
     .struct_size = sizeof(struct grown), .old = 3, .newer = 7};
 
 static etx_status init(void *options, size_t size)
 {
-    return etx_options_init(
-        options, size, &defaults, sizeof defaults, FIRST_SIZE, "grown options");
+    return etx_options_write(options, size, &defaults, &type);
 }
 
-static etx_status copy(struct grown *known, const void *options, size_t size)
+static etx_status copy(struct grown *out, const void *options, size_t size)
 {
-    *known = defaults;
+    *out = defaults;
     return etx_options_copy(
-        known, sizeof *known, options, size, FIRST_SIZE, "grown options");
+        out, sizeof *out, options, size, FIRST_SIZE, "grown options");
 }
 
 static const size_t refused_sizes[] = {0, 1, 4, 7, 4097, SIZE_MAX};
 
 ETX_TEST(test_options_sizes_refused, .rows = ROWS(refused_sizes))
 {
-    struct grown known;
+    struct grown out;
     struct grown options = {.old = 5};
 
     ck_assert_refused(
         init(&options, refused_sizes[_i]), "grown options: struct_size");
     ck_assert_int_eq(options.old, 5);
-    ck_assert_refused(copy(&known, &options, refused_sizes[_i]),
-        "grown options: struct_size");
-    ck_assert_int_eq(known.old, 3);
+    ck_assert_refused(
+        copy(&out, &options, refused_sizes[_i]), "grown options: struct_size");
+    ck_assert_int_eq(out.old, 3);
 }
 
 ETX_TEST(test_options_null)
@@ -52,22 +63,22 @@ ETX_TEST(test_options_null)
 
 ETX_TEST(test_options_same)
 {
-    struct grown known, options;
+    struct grown out, options;
 
     memset(&options, 0xff, sizeof options);
     ck_assert_ok(init(&options, sizeof options));
     ck_assert_mem_eq(&options, &defaults, sizeof options);
     options.old = 30;
     options.newer = 70;
-    ck_assert_ok(copy(&known, &options, sizeof options));
-    ck_assert_mem_eq(&known, &options, sizeof known);
+    ck_assert_ok(copy(&out, &options, sizeof options));
+    ck_assert_mem_eq(&out, &options, sizeof out);
 }
 
 /* A caller that was compiled before the struct grew: nothing beyond its
  * struct is touched, what it lacks has its default. */
 ETX_TEST(test_options_older_caller)
 {
-    struct grown known;
+    struct grown out;
     unsigned char bytes[16];
     int32_t old = 30;
     uint32_t size = 0;
@@ -79,28 +90,109 @@ ETX_TEST(test_options_older_caller)
     for (size_t k = FIRST_SIZE; k < sizeof bytes; k++)
         ck_assert_uint_eq(bytes[k], 0xee);
     memcpy(bytes + 4, &old, sizeof old);
-    ck_assert_ok(copy(&known, bytes, FIRST_SIZE));
-    ck_assert_int_eq(known.old, 30);
-    ck_assert_int_eq(known.newer, 7);
-    ck_assert_uint_eq(known.struct_size, sizeof known);
+    ck_assert_ok(copy(&out, bytes, FIRST_SIZE));
+    ck_assert_int_eq(out.old, 30);
+    ck_assert_int_eq(out.newer, 7);
+    ck_assert_uint_eq(out.struct_size, sizeof out);
 }
 
 /* A caller that knows more fields than we do. */
 ETX_TEST(test_options_newer_caller)
 {
-    struct grown known;
+    struct grown out;
     unsigned char bytes[48];
 
     memset(bytes, 0xee, sizeof bytes);
     ck_assert_ok(init(bytes, sizeof bytes));
-    for (size_t k = sizeof known; k < sizeof bytes; k++)
+    for (size_t k = sizeof out; k < sizeof bytes; k++)
         ck_assert_uint_eq(bytes[k], 0);
-    ck_assert_ok(copy(&known, bytes, sizeof bytes));
-    ck_assert_int_eq(known.newer, 7);
-    for (size_t k = sizeof known; k < sizeof bytes; k++) {
+    ck_assert_ok(copy(&out, bytes, sizeof bytes));
+    ck_assert_int_eq(out.newer, 7);
+    for (size_t k = sizeof out; k < sizeof bytes; k++) {
         bytes[k] = 1;
-        ck_assert_refused(copy(&known, bytes, sizeof bytes), "newer");
-        ck_assert_int_eq(known.newer, 7);
+        ck_assert_refused(copy(&out, bytes, sizeof bytes), "newer");
+        ck_assert_int_eq(out.newer, 7);
         bytes[k] = 0;
     }
+}
+
+/* --------------------------------------------------------------- tables -- */
+
+/* Every struct of the interface. */
+#define ROW(name, text, last) &etx_##name##_options_type,
+static const struct etx_options_type *const types[] = {ETX_OPTIONS_TYPES(ROW)};
+
+static const size_t field_sizes[] = {[ETX_FIELD_INT32] = sizeof(int32_t),
+    [ETX_FIELD_INT64] = sizeof(int64_t),
+    [ETX_FIELD_FLOAT] = sizeof(float),
+    [ETX_FIELD_POINTER] = sizeof(void *)};
+
+/* A table has every field of its struct, in order: without gaps, since the
+ * structs have no padding, and to the end. */
+ETX_TEST(test_options_tables, .rows = ROWS(types))
+{
+    size_t end = sizeof(uint32_t);
+
+    for (int32_t k = 0; k < types[_i]->n_fields; k++) {
+        const struct etx_field *field = &types[_i]->field[k];
+
+        ck_assert_msg(field->offset == end,
+            "%s: a field before %s is not in the table", types[_i]->name,
+            field->name);
+        end += field_sizes[field->kind];
+    }
+    ck_assert_msg(end == types[_i]->size,
+        "%s: the last field of the struct is not in the table",
+        types[_i]->name);
+}
+
+/* Defaults are within their bounds, and a number beyond a bound is refused. */
+ETX_TEST(test_options_bounds, .rows = ROWS(types))
+{
+    const struct etx_options_type *one = types[_i];
+    char values[256];
+
+    ck_assert_uint_le(one->size, sizeof values);
+    for (int32_t k = 0; k < one->n_fields; k++) {
+        const struct etx_field *field = &one->field[k];
+        const int32_t below = (int32_t)field->low - 1;
+        const float nan = NAN;
+
+        etx_options_preset(values, one);
+        ck_assert_ok(etx_options_check(one->name, values, one));
+        if (field->kind == ETX_FIELD_INT32)
+            memcpy(values + field->offset, &below, sizeof below);
+        else if (field->kind == ETX_FIELD_FLOAT)
+            memcpy(values + field->offset, &nan, sizeof nan);
+        else
+            continue;
+        ck_assert_refused(
+            etx_options_check(one->name, values, one), field->name);
+    }
+}
+
+static const struct {
+    double low, high;
+    float value;
+    const char *error;
+} reals[] = {
+    {0, 1, NAN, "x is nan"},
+    {0, 1, 1.5f, "x 1.5 is not in 0 to 1"},
+    {0, INFINITY, -INFINITY, "x -inf is not at least 0"},
+    {FLT_TRUE_MIN, INFINITY, 0.0f, "x 0 is not positive"},
+    {FLT_TRUE_MIN, FLT_MAX, INFINITY, "x inf is not finite"},
+};
+
+ETX_TEST(test_options_real_errors, .rows = ROWS(reals))
+{
+    const struct etx_field field = {"x", sizeof(uint32_t), ETX_FIELD_FLOAT, 0.0,
+        reals[_i].low, reals[_i].high, NULL};
+    const struct etx_options_type one = {"one", 8, 8, 1, &field};
+    struct {
+        uint32_t struct_size;
+        float x;
+    } options = {8, reals[_i].value};
+
+    ck_assert_refused(
+        etx_options_check("owner", &options, &one), reals[_i].error);
 }

@@ -33,7 +33,7 @@ static const struct row chain_rows[] = {
     {0.49f, 1, {0, 0, 0, 0, 0, 1, 0}},
     {0.75f, 2, {0, 1, 0, 1, 0, -1, -1}},
     {1.0f, 1, {0, 1, 2, 3, 4, 5, 6}},
-    {-INFINITY, 2, {0, 0, 0, 0, 0, -1, 0}},
+    {0.0f, 2, {0, 0, 0, 0, 0, -1, 0}},
 };
 
 ETX_TEST(test_track_building_components, .rows = ROWS(chain_rows))
@@ -164,12 +164,13 @@ ETX_TEST(test_track_building_edge_order, .rows = N_METHODS)
     }
 
 static const struct etx_test_change refused[] = {
-    BAD(method, N_METHODS, "method 4 is unknown"),
-    BAD(method, -1, "method -1 is unknown"),
+    BAD(method, N_METHODS, "method 4 is not in 0..3"),
+    BAD(method, -1, "method -1 is not in 0..3"),
     BAD(method, ETX_LABEL_WALKTHROUGH,
         "event is NULL and label method 2 needs"),
     BAD(method, ETX_LABEL_BEST_FIRST, "event is NULL and label method 3 needs"),
     BAD(cut, NAN, "cut is nan"),
+    BAD(cut, 5.0f, "cut 5 is not in 0 to 1"),
     BAD(min_hits, 0, "min_hits 0 is below 1"),
     BAD(sure_cut, NAN, "sure_cut is nan"),
     BAD(strong_cut, NAN, "strong_cut is nan"),
@@ -177,6 +178,7 @@ static const struct etx_test_change refused[] = {
     BAD(max_curvature_change, -1.5f,
         "max_curvature_change -1.5 is not at least 0"),
     BAD(max_polar_change, NAN, "max_polar_change is nan"),
+    BAD(max_polar_change, 1.5f, "max_polar_change 1.5 is not in 0 to 1"),
     BAD(struct_size, 3, "struct_size"),
 };
 

@@ -9,13 +9,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-const etx_first_pass_options etx_first_pass_defaults = {
-    .struct_size = sizeof(etx_first_pass_options),
-    .min_layers = 7,
-    .min_pt = 0.18f,
-    .max_distance = 20.0f,
-    .max_random = 0.1f};
-
 #define FIELD(name) offsetof(struct etx_first_pass, name)
 
 const struct etx_table_kind etx_first_pass_kind = {"first pass",

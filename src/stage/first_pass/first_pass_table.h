@@ -24,8 +24,6 @@ struct etx_first_pass {
     float *beam; /* [2] mm: tracks begin at |z - beam[0]| <= beam[1] */
 };
 
-extern const etx_first_pass_options etx_first_pass_defaults;
-
 /* Arrays: seeds, windows, beam. */
 extern const struct etx_table_kind etx_first_pass_kind;
 

@@ -9,14 +9,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-const etx_completion_options etx_completion_defaults = {
-    .struct_size = sizeof(etx_completion_options),
-    .max_distance = 64.0f,
-    .max_join = 25.0f,
-    .max_random = 0.3f,
-    .min_layers = 5,
-    .min_pt = 0.3f};
-
 #define FIELD(name) offsetof(struct etx_completion, name)
 
 const struct etx_table_kind etx_completion_kind = {"completion",

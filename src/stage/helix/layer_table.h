@@ -71,8 +71,6 @@ static inline struct etx_completion_window *etx_completion_window(
                                helix * ETX_COMPLETION_N_PT + pt_bin];
 }
 
-extern const etx_completion_options etx_completion_defaults;
-
 /* Arrays: layers, steps, windows, field. */
 extern const struct etx_table_kind etx_completion_kind;
 

@@ -16,16 +16,14 @@ static const struct {
     etx_status (*group)(int32_t *group, struct etx_context *context,
         const struct etx_graph *graph, const float *position,
         const etx_label_options *options);
-} methods[] = {ETX_LABEL_METHODS(METHOD)};
-
-#define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
+} methods[ETX_N_LABEL_METHODS] = {ETX_LABEL_METHODS(METHOD)};
 
 const char *const etx_label_method_names[] = {
     ETX_LABEL_METHODS(METHOD_NAME) NULL};
 
 int32_t etx_label_method_needs_positions(int32_t method)
 {
-    return method >= 0 && method < N_METHODS && methods[method].needs_positions;
+    return methods[method].needs_positions;
 }
 
 /* Number the groups that are large enough in the order of their first nodes.
@@ -86,10 +84,6 @@ etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
     int32_t *number = NULL;
     etx_status status;
 
-    if (options->method < 0 || options->method >= N_METHODS)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "label method %d is unknown: 0 to %d are", options->method,
-            N_METHODS - 1);
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_SCRATCH(group, arena, n_nodes, "hit groups");
     ETX_CHECK(group_nodes(group, context, graph, position, options));

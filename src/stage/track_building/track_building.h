@@ -12,8 +12,7 @@
 
 /* label [n_nodes], on the host: dense by smallest node, -1 = no track. graph is
  * scored and in the memory of the context. position [n_nodes, 3] in mm, on the
- * host, or NULL where the method needs none. options are checked except for the
- * method: an unknown one is ETX_ERR_ARGUMENT. */
+ * host, or NULL where the method needs none. */
 etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
     struct etx_context *context, const float *position,
     const etx_label_options *options);
@@ -36,10 +35,13 @@ etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
         const etx_label_options *options);
 ETX_LABEL_METHODS(ETX_GROUP_PROTOTYPE)
 
+#define ETX_LABEL_METHOD_COUNT(constant, name, needs_positions) +1
+enum { ETX_N_LABEL_METHODS = 0 ETX_LABEL_METHODS(ETX_LABEL_METHOD_COUNT) };
+
 /* Their names by constant, NULL-terminated. */
 extern const char *const etx_label_method_names[];
 
-/* Does this method read positions? 0 for an unknown one. */
+/* Does this method read positions? */
 int32_t etx_label_method_needs_positions(int32_t method);
 
 #endif
