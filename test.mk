@@ -3,7 +3,7 @@
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
     check-kill check-train-models check-soak check-soak-training check-large check-leaks check-schedule \
     check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
-    lint abi abi-baseline \
+    lint lines abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources
 
@@ -186,6 +186,8 @@ check-large: $(LARGE)
 
 lint:
 	@test/lint/lint.sh
+lines:
+	@test/lint/lines.sh
 abi: $(SHARED) $(DIST_SHARED)
 	@test/check.sh $(BUILD) $(LIB) symbols abi
 # By a release, once: what later versions are compared with. test/upgrade
