@@ -111,7 +111,7 @@ class Weights(unittest.TestCase):
         """Equal to the published weights but for one common factor."""
         event = trackml_csv.read_event(REAL_EVENT)
         particles, truth = event["particles"], event["truth"]
-        owner = compare_events.lookup(particles["particle_id"], truth["particle_id"])
+        owner = trackml_csv.lookup(particles["particle_id"], truth["particle_id"])
         found = weights.hit_weights(
             owner,
             truth["tz"],
@@ -679,7 +679,7 @@ class Simulation(unittest.TestCase):
         cells = np.unique(self.event["cells"]["hit_id"])
         np.testing.assert_array_equal(cells, hits["hit_id"])
         particles = self.event["particles"]
-        owner = compare_events.lookup(particles["particle_id"], truth["particle_id"])
+        owner = trackml_csv.lookup(particles["particle_id"], truth["particle_id"])
         count = np.bincount(owner[owner >= 0], minlength=len(particles["q"]))
         np.testing.assert_array_equal(count, particles["nhits"])
         noise = truth["particle_id"] == 0
@@ -692,7 +692,7 @@ class Simulation(unittest.TestCase):
     def test_hits_lie_on_their_modules(self) -> None:
         sample = compare_events.Sample(self.outs[0])
         table = trackml_csv.read_table(self.detectors)
-        module = compare_events.lookup(
+        module = trackml_csv.lookup(
             compare_events.module_key(table), compare_events.module_key(sample.hits)
         )
         self.assertTrue((module >= 0).all())

@@ -125,3 +125,21 @@ def find_events(path: str) -> list[str]:
 def read_event(prefix: str) -> dict[str, Table]:
     """All four tables of one event."""
     return {kind: read_table(find_file(prefix, kind)) for kind in KINDS}
+
+
+def lookup(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Row of each wanted key, -1 where there is none."""
+    if len(keys) == 0:
+        return np.full(len(wanted), -1)
+    order = np.argsort(keys)
+    index = np.searchsorted(keys, wanted, sorter=order)
+    row = order[np.minimum(index, len(keys) - 1)]
+    return np.where(keys[row] == wanted, row, -1)
+
+
+def aligned(truth: Table, hits: Table) -> Table:
+    """The truth in the order of the hits."""
+    row = lookup(truth["hit_id"], hits["hit_id"])
+    if (row < 0).any():
+        raise ValueError("a hit has no truth")
+    return {name: values[row] for name, values in truth.items()}

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files.trackml_csv import Table, find_file, read_table
-from ..tools.compare_events import aligned, lookup
+from ..files.trackml_csv import Table, aligned, find_file, lookup, read_table
 
 FALSE, SAME, LOW_PT, SIGNAL = range(4)  # what a pair of hits can be
 

@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 
 from .._arrays import together
 from .._errors import expect
-from ..files.trackml_csv import Table, read_table
-from ..tools.compare_events import lookup
+from ..files.trackml_csv import Table, lookup, read_table
 from .event_truth import Event, single
 from .rates import clopper_pearson, ratio
 from .style import (

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..files.trackml_csv import Table, find_events, read_event, read_table
+from ..files.trackml_csv import (
+    Table,
+    aligned,
+    find_events,
+    lookup,
+    read_event,
+    read_table,
+)
 from ..simulation.detector import cells_along
 
 PROMPT_RADIUS = 1.0  # mm
@@ -76,24 +83,6 @@ def joined(tables: list[Table]) -> Table:
         name: np.concatenate([table[name] for table in tables])
         for name in tables[0]
     }
-
-
-def lookup(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Row of each wanted key, -1 where there is none."""
-    if len(keys) == 0:
-        return np.full(len(wanted), -1)
-    order = np.argsort(keys)
-    index = np.searchsorted(keys, wanted, sorter=order)
-    row = order[np.minimum(index, len(keys) - 1)]
-    return np.where(keys[row] == wanted, row, -1)
-
-
-def aligned(truth: Table, hits: Table) -> Table:
-    """The truth in the order of the hits."""
-    row = lookup(truth["hit_id"], hits["hit_id"])
-    if (row < 0).any():
-        raise ValueError("a hit has no truth")
-    return {name: values[row] for name, values in truth.items()}
 
 
 def quantiles(values: np.ndarray, digits: int) -> str:
@@ -259,7 +248,7 @@ def steps(sample: Sample) -> Steps:
 
 
 def field_rows(sample: Sample) -> Rows:
-    """The field that turns prompt tracks, by point, and its part across the beam."""
+    """The field that turns prompt tracks, by region, and its part across the beam."""
     found = steps(sample)
     ranges = [(0, 3000, *z) for z in zip(Z_EDGES[:-1], Z_EDGES[1:], strict=True)]
     for radii in zip(R_EDGES[:-1], R_EDGES[1:], strict=True):
