@@ -195,7 +195,7 @@ help:
 	@echo 'make check        every test; SUITE=NAME: one suite'
 	@echo 'make check-fast   the quick suites and the lints'
 	@echo 'make lint abi     static analysis; exported symbols'
-	@echo 'make lines        lines of product, studies, tests and others, by room'
+	@echo 'make lines        lines of product, studies, tests and others, by folder'
 	@echo 'make asan tsan coverage fuzz check-kill   minutes each; asan, tsan: SUITE=NAME'
 	@echo 'make check-oom check-io   every allocation fails; every call on files'
 	@echo 'make check-mutants        share of broken parsers that a suite finds'

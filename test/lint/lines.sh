@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lines by house and by room: of product, bindings, studies, tests, the emulation of
+# Lines by house and by folder: of product, bindings, studies, tests, the emulation of
 # a GPU with what runs in it, the build, and the pages (Markdown, wherever it lies).
 # Blank lines and comments count; data, models and pictures do not.
 #   test/lint/lines.sh [COMMIT]     default: what is checked out
@@ -20,7 +20,7 @@ function house(path)
     return "build"
 }
 # A folder of src, of the other houses, or of the Python package.
-function room(path, parts, n)
+function folder(path, parts, n)
 {
     n = split(path, parts, "/")
     if (n == 1) return "."
@@ -34,7 +34,7 @@ function room(path, parts, n)
 }
 {
     in_house[house($1)] += $2
-    in_room[house($1) ": " ($1 ~ /\.md$/ ? "*.md" : room($1))] += $2
+    in_folder[house($1) ": " ($1 ~ /\.md$/ ? "*.md" : folder($1))] += $2
 }
 END {
     n = split("product bindings studies tests emulation build pages", order, " ")
@@ -42,9 +42,9 @@ END {
         printf "%7d %s\n", in_house[order[i]], order[i]
         total += in_house[order[i]]
         fflush()
-        for (name in in_room)
+        for (name in in_folder)
             if (index(name, order[i] ":") == 1)
-                printf "%15d %s\n", in_room[name], \
+                printf "%15d %s\n", in_folder[name], \
                     substr(name, length(order[i]) + 3) | "sort -k2"
         close("sort -k2")
     }
