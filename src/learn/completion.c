@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "learn/chains.h"
 #include "learn/residuals.h"
-#include "stage/helix/field.h"
+#include "stage/helix/crossing.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -244,24 +244,22 @@ static etx_status add_sample(struct learning *learning,
     const float *const position = chains->event->position;
     const float *const at = position + 3 * (int64_t)hit[to];
     const int32_t layer = chains->layer[hit[to]];
-    const bool is_barrel = etx_completion_is_barrel(table, layer) != 0;
-    struct etx_track_helix helix;
-    double transverse, longitudinal;
+    struct etx_measured_helix helix;
+    struct etx_residual residual;
 
     if (!etx_completion_helix(
-            &helix, kind, position, chains->layer, hit, (int32_t)n))
+            &helix.helix, kind, position, chains->layer, hit, (int32_t)n))
         return ETX_OK;
-    double s =
-        fabs(hypot((double)at[0], (double)at[1]) - hypot(helix.x, helix.y));
-    const double curvature = etx_completion_curvature(
-        table, &helix, 0.5 * (helix.z + (double)at[2]));
-    if (!etx_track_helix_residuals(
-            &transverse, &longitudinal, &s, &helix, curvature, at, is_barrel))
+    etx_helix_measure(&helix, table);
+    const double curvature = etx_completion_curvature(table, &helix.helix,
+        helix.field, 0.5 * (helix.helix.z + (double)at[2]));
+    if (!etx_helix_residual(&residual, &helix.helix, curvature, at,
+            etx_completion_is_barrel(table, layer)))
         return ETX_OK;
     return etx_residuals_add(&learning->residuals,
-        window_key(direction, chains->layer[hit[n - 1]], layer, kind,
-            etx_completion_pt_bin(table, &helix)),
-        transverse, longitudinal);
+        window_key(
+            direction, chains->layer[hit[n - 1]], layer, kind, helix.bin),
+        &residual);
 }
 
 /* Steps from the hits of one particle, hit [n] in this direction. */

@@ -16,7 +16,7 @@
 #include "learn/chains.h"
 #include "learn/residuals.h"
 #include "stage/first_pass/first_pass.h"
-#include "stage/helix/field.h"
+#include "stage/helix/crossing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,26 +81,25 @@ static etx_status add_triplet(struct learning *learning, int32_t lacks_hit,
     struct triplets *const triplets = &learning->triplets[lacks_hit];
     const float *const third = event->position + 3 * (int64_t)hit[2];
     const int64_t key = layers_key(layer);
-    struct etx_track_helix helix;
-    double transverse, longitudinal, z;
+    struct etx_measured_helix helix;
+    struct etx_residual residual;
+    double z;
     etx_status status = ETX_OK;
 
     triplets->count[key]++;
     learning->begin[key] += begins;
-    if (!etx_seed_helix(&helix, &z, event->position + 3 * (int64_t)hit[0],
+    if (!etx_seed_helix(&helix.helix, &z, event->position + 3 * (int64_t)hit[0],
             event->position + 3 * (int64_t)hit[1]))
         return ETX_OK;
     if (begins)
         ETX_CHECK(add_begin(learning, z));
-    const double curvature = etx_completion_curvature(
-        learning->completion, &helix, 0.5 * (helix.z + (double)third[2]));
-    if (etx_first_pass_residuals(&transverse, &longitudinal, &helix, curvature,
-            third,
-            etx_completion_is_barrel(learning->completion, layer[2]) != 0))
+    etx_helix_measure(&helix, learning->completion);
+    const double curvature = etx_completion_curvature(learning->completion,
+        &helix.helix, helix.field, 0.5 * (helix.helix.z + (double)third[2]));
+    if (etx_helix_residual(&residual, &helix.helix, curvature, third,
+            etx_completion_is_barrel(learning->completion, layer[2])))
         status = etx_residuals_add(&triplets->residuals,
-            key * ETX_COMPLETION_N_PT +
-                etx_completion_pt_bin(learning->completion, &helix),
-            transverse, longitudinal);
+            key * ETX_COMPLETION_N_PT + helix.bin, &residual);
 done:
     return status;
 }

@@ -29,15 +29,16 @@ etx_status etx_residuals_grow(
 }
 
 etx_status etx_residuals_add(struct etx_residuals *residuals, int64_t key,
-    double transverse, double longitudinal)
+    const struct etx_residual *residual)
 {
     const etx_status status = etx_residuals_grow(&residuals->residual,
         &residuals->capacity, residuals->n, sizeof *residuals->residual);
 
     if (status == ETX_OK)
-        residuals->residual[residuals->n++] = (struct etx_residual){.key = key,
-            .transverse = (float)fabs(transverse),
-            .longitudinal = (float)fabs(longitudinal)};
+        residuals->residual[residuals->n++] =
+            (struct etx_residual_sample){.key = key,
+                .transverse = (float)fabs(residual->transverse),
+                .longitudinal = (float)fabs(residual->longitudinal)};
     return status;
 }
 
@@ -48,8 +49,8 @@ void etx_residuals_free(struct etx_residuals *residuals)
 
 static int compare_transverse(const void *left, const void *right)
 {
-    const struct etx_residual *const a = left;
-    const struct etx_residual *const b = right;
+    const struct etx_residual_sample *const a = left;
+    const struct etx_residual_sample *const b = right;
 
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
@@ -58,8 +59,8 @@ static int compare_transverse(const void *left, const void *right)
 
 static int compare_longitudinal(const void *left, const void *right)
 {
-    const struct etx_residual *const a = left;
-    const struct etx_residual *const b = right;
+    const struct etx_residual_sample *const a = left;
+    const struct etx_residual_sample *const b = right;
 
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
@@ -78,7 +79,7 @@ void etx_residuals_sort(struct etx_residuals *residuals, bool is_longitudinal)
 void etx_residuals_quantile(struct etx_completion_window *window,
     const struct etx_residuals *residuals, bool is_longitudinal, int64_t key)
 {
-    const struct etx_residual *const residual = residuals->residual;
+    const struct etx_residual_sample *const residual = residuals->residual;
     int64_t low = 0;
     int64_t high = residuals->n;
     int64_t end;
@@ -96,7 +97,7 @@ void etx_residuals_quantile(struct etx_completion_window *window,
         end++;
     if (end - low < ETX_MIN_SAMPLES)
         return;
-    const struct etx_residual *const at =
+    const struct etx_residual_sample *const at =
         &residual[low + (end - low) * QUANTILE / 100];
     if (is_longitudinal)
         window->longitudinal = fmaxf(at->longitudinal, MIN_LONGITUDINAL);

@@ -4,7 +4,7 @@
 #ifndef ETX_LEARN_RESIDUALS_H
 #define ETX_LEARN_RESIDUALS_H
 
-#include "stage/helix/layer_table.h"
+#include "stage/helix/crossing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,14 +12,14 @@
 #define ETX_MIN_SAMPLES 25 /* of a quantile */
 
 /* One residual, mm: of which window, and how large. */
-struct etx_residual {
+struct etx_residual_sample {
     int64_t key;
     float transverse, longitudinal;
 };
 
 /* Zeroed: empty. */
 struct etx_residuals {
-    struct etx_residual *residual;
+    struct etx_residual_sample *residual;
     int64_t n, capacity;
 };
 
@@ -28,7 +28,7 @@ etx_status etx_residuals_grow(
     void *array, int64_t *capacity, int64_t n, size_t size);
 
 etx_status etx_residuals_add(struct etx_residuals *residuals, int64_t key,
-    double transverse, double longitudinal);
+    const struct etx_residual *residual);
 void etx_residuals_free(struct etx_residuals *residuals);
 
 /* By key, then by one of the two. */

@@ -119,8 +119,10 @@ static int32_t assert_crossings(const struct world *world,
 
         if (!pairs->is_kept[i])
             continue;
-        const bool is_crossed = etx_layer_cross(&crossing, &world->search,
-            &helix, pairs->measured_field[i], pairs->radius[i], layer,
+        const struct etx_measured_helix measured = {
+            helix, pairs->measured_field[i], pairs->radius[i], pairs->bin[i]};
+        const bool is_crossed = etx_layer_cross(&crossing, &world->completion,
+            world->search.reach, &measured, &world->search.grid.layers[layer],
             &crossings->window[i]);
         ck_assert_int_eq(is_crossed, crossings->is_crossed[i] != 0);
         if (!is_crossed)
@@ -184,7 +186,8 @@ ETX_TEST(test_first_pass_pairs_agree)
             const struct etx_track_helix helix = etx_pair_helix(&plain, i);
 
             ck_assert_int_eq(plain.bin[i],
-                etx_completion_pt_bin(&world->completion, &helix));
+                etx_completion_pt_bin(&helix,
+                    etx_completion_measured_field(&world->completion, &helix)));
             plain.is_kept[i] = true;
         }
         for (int32_t seed = 0; seed < N_SEEDS; seed++) {

@@ -5,8 +5,7 @@
 #define ETX_STAGE_COMPLETION_SEARCH_H
 
 #include "stage/completion/completion.h"
-#include "stage/helix/field.h"
-#include "stage/helix/grid.h"
+#include "stage/helix/crossing.h"
 
 /* Tracks as chains of hits from inside out. */
 struct etx_hit_chains {

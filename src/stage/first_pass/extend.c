@@ -6,7 +6,6 @@
 #include "base/constants.h"
 
 #include "stage/helix/arc.h"
-#include "stage/helix/field.h"
 #include "stage/helix/layer_crossing.h"
 
 #include <string.h>
@@ -15,18 +14,6 @@
 #define MIN_BEHIND_HOLE 2    /* hits that confirm it */
 #define MAX_OVERLAP     30.0 /* mm, path between modules of one layer */
 #define MIN_SLOPE       1e-3
-
-const struct etx_completion_window *etx_step_window(
-    const struct etx_completion *completion, int32_t direction, int32_t from,
-    int32_t to, int32_t pt_bin)
-{
-    const int64_t *const begin = completion->begin[direction];
-
-    for (int64_t k = begin[from]; k < begin[from + 1]; k++)
-        if (etx_completion_step_to(completion, k) == to)
-            return etx_completion_window(completion, k, ETX_HELIX_FREE, pt_bin);
-    return NULL;
-}
 
 static const float *position_of(
     const struct etx_first_pass_search *search, int32_t hit)
@@ -40,18 +27,18 @@ static const struct etx_grid_hit *find_nearest(double *distance, double *random,
     const struct etx_layer_crossing *crossing, double max_random)
 {
     const double density = etx_grid_density(crossing->layer, crossing->across);
-    const double random_hits = density * ETX_PI *
-                               (double)crossing->window->transverse *
-                               (double)crossing->window->longitudinal;
+    const double random_hits =
+        etx_window_random_hits(crossing->window, density);
     const struct etx_grid_hit *best = NULL;
     const struct etx_grid_hit *hit;
     struct etx_grid_walk walk;
+    double s;
 
     if (random_hits * *distance > max_random)
         *distance = max_random / random_hits;
     etx_crossing_begin(&walk, crossing);
     while ((hit = etx_crossing_next(&walk, crossing)) != NULL) {
-        const double d = etx_crossing_distance(crossing, hit);
+        const double d = etx_crossing_distance(&s, crossing, hit);
 
         if (d < *distance) {
             *distance = d;
@@ -65,7 +52,7 @@ static const struct etx_grid_hit *find_nearest(double *distance, double *random,
 /* A layer that a helix may cross. */
 struct layer_ahead {
     const struct etx_completion_window *window;
-    int32_t layer;
+    const struct etx_grid_layer *layer;
     bool is_crossed;
     double s; /* mm, path: exact where it is crossed, else it is no shorter */
     struct etx_layer_crossing crossing;
@@ -75,30 +62,31 @@ struct layer_ahead {
 static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
     const struct etx_candidate *candidate,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, int32_t bin, double radius,
-    int32_t from)
+    const struct etx_measured_helix *from, int32_t layer)
 {
     const struct etx_completion *const completion = search->completion;
-    const int64_t *const begin = completion->begin[ETX_OUTWARD];
+    const struct etx_track_helix *const helix = &from->helix;
+    const int64_t *const begin = completion->begin[ETX_OUTWARD] + layer;
     int32_t n = 0;
 
-    for (int64_t k = begin[from]; k < begin[from + 1] && n < MAX_STEPS; k++) {
+    for (int64_t k = begin[0]; k < begin[1] && n < MAX_STEPS; k++) {
         const int32_t to = etx_completion_step_to(completion, k);
-        const struct etx_grid_layer *const layer = &search->grid.layers[to];
+        const struct etx_grid_layer *const next = &search->grid.layers[to];
 
         if ((candidate->layers >> to & 1) != 0)
             continue;
         ahead[n].window =
-            etx_completion_window(completion, k, ETX_HELIX_FREE, bin);
-        ahead[n].layer = to;
+            etx_completion_window(completion, k, ETX_HELIX_FREE, from->bin);
+        ahead[n].layer = next;
         ahead[n].is_crossed = false;
-        if (!layer->is_barrel)
+        if (!next->is_barrel)
             ahead[n].s = helix->slope != 0.0
-                             ? (layer->z - helix->z) / helix->slope
+                             ? (next->z - helix->z) / helix->slope
                              : INFINITY;
         else
-            ahead[n].s = layer->radius > radius ? layer->radius - radius
-                                                : -ETX_MAX_BACKWARD;
+            ahead[n].s = next->radius > from->radius
+                             ? next->radius - from->radius
+                             : -ETX_MAX_BACKWARD;
         n++;
     }
     return n;
@@ -109,7 +97,7 @@ static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
 static const struct etx_layer_crossing *next_crossing(
     struct layer_ahead ahead[MAX_STEPS], int32_t n,
     const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double measured_field, double radius)
+    const struct etx_measured_helix *helix)
 {
     while (n > 0) {
         int32_t best = 0;
@@ -125,8 +113,8 @@ static const struct etx_layer_crossing *next_crossing(
         }
         if (!(next->s < INFINITY))
             return NULL;
-        next->is_crossed = etx_layer_cross(&next->crossing, search, helix,
-            measured_field, radius, next->layer, next->window);
+        next->is_crossed = etx_layer_cross(&next->crossing, search->completion,
+            search->reach, helix, next->layer, next->window);
         next->s = next->is_crossed ? next->crossing.s : INFINITY;
     }
     return NULL;
@@ -151,24 +139,20 @@ static void find_next(struct etx_next_hit *out,
     const int32_t *const last = candidate->hit + candidate->n_hits - 1;
     const struct etx_layer_crossing *crossing;
     struct layer_ahead ahead[MAX_STEPS];
-    struct etx_track_helix helix;
+    struct etx_measured_helix helix;
     int32_t n_holes = 0;
 
     *out = (struct etx_next_hit){.last = {last[-2], last[-1], last[0]},
         .n_holes = candidate->n_holes,
         .layers = candidate->layers,
         .hit = -1};
-    if (!etx_track_helix_through(&helix, position_of(search, last[-2]),
+    if (!etx_track_helix_through(&helix.helix, position_of(search, last[-2]),
             position_of(search, last[-1]), position_of(search, last[0])))
         return;
-    const double field =
-        etx_completion_measured_field(search->completion, &helix);
-    const double radius = (double)search->grid.row[last[0]].radius;
-    const int32_t n = list_layers(ahead, candidate, search, &helix,
-        etx_completion_pt_bin_in(&helix, field), radius,
-        search->grid.row[last[0]].layer);
-    while ((crossing = next_crossing(
-                ahead, n, search, &helix, field, radius)) != NULL) {
+    etx_helix_measure(&helix, search->completion);
+    const int32_t n = list_layers(
+        ahead, candidate, search, &helix, search->grid.row[last[0]].layer);
+    while ((crossing = next_crossing(ahead, n, search, &helix)) != NULL) {
         double distance = search->max_distance;
         double random;
         const struct etx_grid_hit *const hit =
@@ -241,16 +225,16 @@ static void fill_gap(struct etx_candidate *candidate,
     const int32_t from = search->grid.row[hit[0]].layer;
     const float *const end = position_of(search, hit[-side]);
     struct etx_layer_crossing crossing;
-    struct etx_track_helix helix;
+    struct etx_measured_helix helix;
 
     if ((!is_inward && k < 3) ||
-        !etx_track_helix_through(&helix, position_of(search, hit[2 * side]),
-            position_of(search, hit[side]), position_of(search, hit[0])))
+        !etx_track_helix_through(&helix.helix,
+            position_of(search, hit[2 * side]), position_of(search, hit[side]),
+            position_of(search, hit[0])))
         return;
-    const double field = etx_completion_measured_field(completion, &helix);
-    const int32_t bin = etx_completion_pt_bin_in(&helix, field);
+    etx_helix_measure(&helix, completion);
     const double length =
-        hypot((double)end[0] - helix.x, (double)end[1] - helix.y);
+        hypot((double)end[0] - helix.helix.x, (double)end[1] - helix.helix.y);
     for (int64_t step = begin[from]; step < begin[from + 1]; step++) {
         const int32_t to = etx_completion_step_to(completion, step);
         double distance = search->max_distance;
@@ -258,9 +242,10 @@ static void fill_gap(struct etx_candidate *candidate,
         const struct etx_grid_hit *found;
 
         if ((candidate->layers >> to & 1) != 0 ||
-            !etx_layer_cross(&crossing, search, &helix, field,
-                (double)search->grid.row[hit[0]].radius, to,
-                etx_completion_window(completion, step, ETX_HELIX_FREE, bin)) ||
+            !etx_layer_cross(&crossing, completion, search->reach, &helix,
+                &search->grid.layers[to],
+                etx_completion_window(
+                    completion, step, ETX_HELIX_FREE, helix.bin)) ||
             !(crossing.s > 0.0 && crossing.s < length))
             continue;
         found = find_nearest(&distance, &random, &crossing, search->max_random);
@@ -391,13 +376,15 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     struct etx_layer_crossing crossing;
     struct etx_track_helix helix;
     struct etx_grid_walk walk;
+    double s;
 
     *out = (struct etx_overlap){
         .around = {around[0], around[1], around[2]}, .at = at, .hit = {-1, -1}};
     if (search->grid.layers[layer].n_hits == 0 ||
         !helix_at(&helix, around, at, search))
         return;
-    const int32_t bin = etx_completion_pt_bin(search->completion, &helix);
+    const int32_t bin = etx_completion_pt_bin(
+        &helix, etx_completion_measured_field(search->completion, &helix));
     window =
         etx_step_window(search->completion, ETX_OUTWARD, layer, layer, bin);
     if (window == NULL || window->transverse <= 0.0f)
@@ -410,7 +397,7 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     etx_crossing_begin(&walk, &crossing);
     while ((other = etx_crossing_next(&walk, &crossing)) != NULL)
         if (other->module != module)
-            offer(&near, other, etx_crossing_distance(&crossing, other));
+            offer(&near, other, etx_crossing_distance(&s, &crossing, other));
     for (int32_t i = 0; i < 2; i++)
         if (near.hit[i] != NULL) {
             out->hit[i] = near.hit[i]->hit;

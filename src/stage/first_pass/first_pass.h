@@ -39,10 +39,4 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
 bool etx_seed_helix(
     struct etx_track_helix *out, double *z, const float *a, const float *b);
 
-/* How far a hit [3] is from the helix, mm: along the azimuth, and along z in a
- * barrel or the radius in a disc; false: it does not come near. */
-bool etx_first_pass_residuals(double *transverse, double *longitudinal,
-    const struct etx_track_helix *helix, double curvature, const float *hit,
-    bool is_barrel);
-
 #endif

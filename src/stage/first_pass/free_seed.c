@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/first_pass/pairs.h"
-#include "stage/helix/field.h"
 
 #define MAX_TURN    1.0 /* rad, from the first hit to the second */
 #define MAX_SIDE    1.0 /* sideways per path outward, mm/mm */
@@ -99,10 +98,11 @@ static void add_third(struct etx_candidate *best,
     const struct etx_grid_hit *c;
     struct etx_candidate candidate;
     struct etx_grid_walk walk;
+    double s;
 
     etx_crossing_begin(&walk, &crossing);
     while ((c = etx_crossing_next(&walk, &crossing)) != NULL) {
-        if (!(etx_crossing_distance(&crossing, c) < search->max_distance) ||
+        if (!(etx_crossing_distance(&s, &crossing, c) < search->max_distance) ||
             fabs(etx_curvature_through(row[pairs->first].position,
                 row[pairs->hit[i]].position, c->position)) >
                 search->max_curvature)

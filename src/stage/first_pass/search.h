@@ -5,15 +5,12 @@
 #define ETX_STAGE_FIRST_PASS_SEARCH_H
 
 #include "stage/first_pass/first_pass.h"
-#include "stage/helix/grid.h"
-
-#include <math.h>
+#include "stage/helix/crossing.h"
 
 struct etx_pair_functions;
 
 #define ETX_CANDIDATE_MAX_HITS 32
-#define ETX_MAX_BACKWARD       12.0 /* mm: modules of a layer overlap */
-#define ETX_CANDIDATES_OF_HIT  2    /* the best that begin at one hit */
+#define ETX_CANDIDATES_OF_HIT  2 /* the best that begin at one hit */
 
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {
@@ -96,64 +93,6 @@ struct etx_first_pass_search {
 etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
     struct etx_arena *arena, const struct etx_grid *grid,
     const struct etx_completion *completion, const struct etx_event *event);
-
-/* Where a helix crosses a layer, and the window around it. */
-struct etx_layer_crossing {
-    const struct etx_track_helix *helix;
-    const struct etx_grid_layer *layer;
-    const struct etx_completion_window *window;
-    double measured_field; /* T, where the helix was measured */
-    double curvature;
-    double s;         /* mm, path to the middle of the layer */
-    double across;    /* z or radius there */
-    double tolerance; /* of across, mm */
-    double azimuth, width;
-    bool is_inside; /* a hit is expected */
-};
-
-/* A helix at a hit, its etx_completion_measured_field, and the distance of that
- * hit from the beam line, mm. false: the helix does not cross the layer, or
- * nothing is known. */
-bool etx_layer_cross(struct etx_layer_crossing *out,
-    const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double measured_field, double radius,
-    int32_t layer, const struct etx_completion_window *window);
-
-/* The distance of a hit in the window from the crossing helix in units of the
- * window, squared; INFINITY: not near. */
-double etx_crossing_distance(
-    const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit);
-
-static inline void etx_crossing_begin(
-    struct etx_grid_walk *walk, const struct etx_layer_crossing *crossing)
-{
-    etx_grid_begin(walk, crossing->layer, crossing->azimuth, crossing->width,
-        crossing->across - crossing->tolerance,
-        crossing->across + crossing->tolerance);
-}
-
-/* The next hit in the window; NULL: there is none. */
-static inline const struct etx_grid_hit *etx_crossing_next(
-    struct etx_grid_walk *walk, const struct etx_layer_crossing *crossing)
-{
-    const struct etx_grid_hit *hit;
-
-    while ((hit = etx_grid_next(walk)) != NULL) {
-        const double across =
-            crossing->layer->is_barrel ? (double)hit->z : (double)hit->radius;
-        const double turn = fabs((double)hit->azimuth - crossing->azimuth);
-
-        if (fabs(across - crossing->across) <= crossing->tolerance &&
-            (turn <= crossing->width || turn >= 2.0 * ETX_PI - crossing->width))
-            break;
-    }
-    return hit;
-}
-
-/* The window of the step from one layer to another; NULL: unknown. */
-const struct etx_completion_window *etx_step_window(
-    const struct etx_completion *completion, int32_t direction, int32_t from,
-    int32_t to, int32_t pt_bin);
 
 /* Add the hits on the layers that follow, at most one a layer. */
 void etx_candidate_extend(struct etx_candidate *candidate,

@@ -140,10 +140,11 @@ static void add_third(struct etx_candidate *best,
     const struct etx_grid_hit *hit;
     struct etx_candidate candidate;
     struct etx_grid_walk walk;
+    double s;
 
     etx_crossing_begin(&walk, &crossing);
     while ((hit = etx_crossing_next(&walk, &crossing)) != NULL) {
-        const double distance = etx_crossing_distance(&crossing, hit);
+        const double distance = etx_crossing_distance(&s, &crossing, hit);
 
         if (!(distance < search->max_distance))
             continue;

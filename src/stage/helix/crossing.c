@@ -1,9 +1,8 @@
 /* stage/helix/crossing.c -- where a helix crosses a layer.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "stage/first_pass/search.h"
+#include "stage/helix/crossing.h"
 
-#include "stage/helix/field.h"
 #include "stage/helix/layer_crossing.h"
 
 #define MIN_CHORD 0.8
@@ -47,70 +46,70 @@ static bool passes_by(const struct etx_layer_crossing *crossing, double radius)
 }
 
 bool etx_layer_cross(struct etx_layer_crossing *out,
-    const struct etx_first_pass_search *search,
-    const struct etx_track_helix *helix, double measured_field, double radius,
-    int32_t layer, const struct etx_completion_window *window)
+    const struct etx_completion *completion, double reach,
+    const struct etx_measured_helix *helix, const struct etx_grid_layer *layer,
+    const struct etx_completion_window *window)
 {
-    if (window == NULL || !etx_window_is_known(window) ||
-        search->grid.layers[layer].n_hits == 0)
+    if (window == NULL || !etx_window_is_known(window) || layer->n_hits == 0)
         return false;
-    *out = (struct etx_layer_crossing){.helix = helix,
-        .layer = &search->grid.layers[layer],
+    *out = (struct etx_layer_crossing){.helix = &helix->helix,
+        .layer = layer,
         .window = window,
-        .measured_field = measured_field,
-        .tolerance = etx_window_tolerance(window, search->reach)};
-    if (passes_by(out, radius))
+        .measured_field = helix->field,
+        .tolerance = etx_window_tolerance(window, reach)};
+    if (passes_by(out, helix->radius))
         return false;
-    return (out->layer->is_barrel ? etx_cross_barrel(out, search, radius)
-                                  : etx_cross_disc(out, search));
+    return layer->is_barrel
+               ? etx_cross_barrel(out, completion, reach, helix->radius)
+               : etx_cross_disc(out, completion, reach);
 }
 
-/* Distances of a hit from the helix, at the hit's own radius or z. */
-static bool residuals(double *transverse, double *longitudinal,
-    const struct etx_track_helix *helix, double curvature,
-    const struct etx_grid_hit *hit, bool is_barrel)
+/* Of a hit at this radius, at that or its z. */
+static bool find_residual(struct etx_residual *out,
+    const struct etx_track_helix *helix, double curvature, const float *hit,
+    double radius, bool is_barrel)
 {
-    const double x = (double)hit->x;
-    const double y = (double)hit->y;
+    const double x = (double)hit[0];
+    const double y = (double)hit[1];
     struct etx_arc_point at;
-    double radius = (double)hit->radius;
 
     if (is_barrel) {
         if (!etx_arc_to_radius(&at, helix, curvature, radius))
             return false;
-        *longitudinal = (double)hit->z - (helix->z + helix->slope * at.s);
+        out->longitudinal = (double)hit[2] - (helix->z + helix->slope * at.s);
     } else {
-        if (!etx_arc_to_z(&at, helix, curvature, (double)hit->z))
+        if (!etx_arc_to_z(&at, helix, curvature, (double)hit[2]))
             return false;
-        radius = sqrt(at.x * at.x + at.y * at.y);
-        *longitudinal = (double)hit->radius - radius;
+        const double reached = sqrt(at.x * at.x + at.y * at.y);
+        out->longitudinal = radius - reached;
+        radius = reached;
     }
-    *transverse = (at.x * y - at.y * x) / radius;
-    return at.s > -ETX_MAX_BACKWARD && at.x * x + at.y * y > 0.0;
+    out->transverse = (at.x * y - at.y * x) / radius;
+    out->s = at.s;
+    out->is_opposite = !(at.x * x + at.y * y > 0.0);
+    if (out->is_opposite) /* a sine, which would fall again */
+        out->transverse +=
+            copysign(2.0 * (radius - fabs(out->transverse)), out->transverse);
+    return true;
 }
 
-double etx_crossing_distance(
-    const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit)
-{
-    double transverse, longitudinal;
-
-    if (!residuals(&transverse, &longitudinal, crossing->helix,
-            crossing->curvature, hit, crossing->layer->is_barrel))
-        return INFINITY;
-    transverse /= (double)crossing->window->transverse;
-    longitudinal /= (double)crossing->window->longitudinal;
-    return transverse * transverse + longitudinal * longitudinal;
-}
-
-bool etx_first_pass_residuals(double *transverse, double *longitudinal,
+bool etx_helix_residual(struct etx_residual *out,
     const struct etx_track_helix *helix, double curvature, const float *hit,
     bool is_barrel)
 {
-    const struct etx_grid_hit at = {.x = hit[0],
-        .y = hit[1],
-        .z = hit[2],
-        .radius = sqrtf(hit[0] * hit[0] + hit[1] * hit[1])};
+    const float radius = sqrtf(hit[0] * hit[0] + hit[1] * hit[1]);
 
-    return residuals(
-        transverse, longitudinal, helix, curvature, &at, is_barrel);
+    return find_residual(out, helix, curvature, hit, (double)radius, is_barrel);
+}
+
+double etx_crossing_distance(double *s,
+    const struct etx_layer_crossing *crossing, const struct etx_grid_hit *hit)
+{
+    struct etx_residual residual;
+
+    if (!find_residual(&residual, crossing->helix, crossing->curvature,
+            hit->position, (double)hit->radius, crossing->layer->is_barrel))
+        return INFINITY;
+    *s = residual.s;
+    return etx_residual_distance(&residual, crossing->window);
 }

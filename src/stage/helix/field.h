@@ -1,4 +1,4 @@
-/* stage/helix/field.h -- the bending field, and the momenta of helices in it.
+/* stage/helix/field.h -- the bending field, and helices in it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_STAGE_HELIX_FIELD_H
@@ -44,7 +44,7 @@ static inline double etx_completion_measured_field(
 }
 
 /* Curvature near z of a helix: it follows the bending field. */
-static inline double etx_completion_curvature_in(
+static inline double etx_completion_curvature(
     const struct etx_completion *completion,
     const struct etx_track_helix *helix, double measured_field, double z)
 {
@@ -52,16 +52,8 @@ static inline double etx_completion_curvature_in(
            measured_field;
 }
 
-static inline double etx_completion_curvature(
-    const struct etx_completion *completion,
-    const struct etx_track_helix *helix, double z)
-{
-    return etx_completion_curvature_in(
-        completion, helix, etx_completion_measured_field(completion, helix), z);
-}
-
 /* The bin of its transverse momentum. */
-static inline int32_t etx_completion_pt_bin_in(
+static inline int32_t etx_completion_pt_bin(
     const struct etx_track_helix *helix, double measured_field)
 {
     const double pt = ETX_GEV_PER_T_MM * fabs(measured_field) /
@@ -72,12 +64,22 @@ static inline int32_t etx_completion_pt_bin_in(
            (pt >= 1.3);
 }
 
-static inline int32_t etx_completion_pt_bin(
-    const struct etx_completion *completion,
-    const struct etx_track_helix *helix)
+/* A helix, and what follows from it and the field. */
+struct etx_measured_helix {
+    struct etx_track_helix helix;
+    double field;  /* T, etx_completion_measured_field */
+    double radius; /* mm, of its hit */
+    int32_t bin;   /* of transverse momentum */
+};
+
+static inline void etx_helix_measure(
+    struct etx_measured_helix *out, const struct etx_completion *completion)
 {
-    return etx_completion_pt_bin_in(
-        helix, etx_completion_measured_field(completion, helix));
+    const struct etx_track_helix *const helix = &out->helix;
+
+    out->field = etx_completion_measured_field(completion, helix);
+    out->radius = sqrt(helix->x * helix->x + helix->y * helix->y);
+    out->bin = etx_completion_pt_bin(helix, out->field);
 }
 
 #endif

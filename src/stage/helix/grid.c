@@ -49,17 +49,12 @@ done:
     return status;
 }
 
-static double across_of(
-    const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
-{
-    return layer->is_barrel ? (double)hit->z : (double)hit->radius;
-}
-
 static int32_t bin_of(
     const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
 {
     const int32_t row = etx_grid_clamp_bin(
-        (across_of(layer, hit) - layer->low) * layer->per_bin, layer->n_across);
+        (etx_grid_across(layer, hit) - layer->low) * layer->per_bin,
+        layer->n_across);
     const int32_t column = etx_grid_clamp_bin(
         ((double)hit->azimuth + ETX_PI) * layer->n_azimuth / (2.0 * ETX_PI),
         layer->n_azimuth);
@@ -176,7 +171,7 @@ void etx_grid_fill(struct etx_grid *grid,
 
     for (int32_t l = 0; l < completion->n_layers; l++)
         grid->layers[l] = (struct etx_grid_layer){
-            .is_barrel = etx_completion_is_barrel(completion, l) != 0,
+            .is_barrel = etx_completion_is_barrel(completion, l),
             .min_radius = INFINITY,
             .max_radius = -INFINITY,
             .min_z = INFINITY,
@@ -193,7 +188,7 @@ void etx_grid_fill(struct etx_grid *grid,
         layer->begin[grid->bin[k]]++;
         if (label[i] < 0)
             layer->density[density_bin(
-                layer, across_of(layer, &grid->row[i]))] += 1.0;
+                layer, etx_grid_across(layer, &grid->row[i]))] += 1.0;
     }
     for (int64_t l = 0; l < completion->n_layers; l++)
         if (grid->layers[l].n_hits > 0)

@@ -63,7 +63,14 @@ void etx_grid_fill(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label,
     int64_t n_hits, bool has_tracks);
 
-/* Hits per mm^2 at z or radius. */
+/* The coordinate along which hits of the layer spread: z or radius, mm. */
+static inline double etx_grid_across(
+    const struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
+{
+    return layer->is_barrel ? (double)hit->z : (double)hit->radius;
+}
+
+/* Hits per mm^2 there. */
 double etx_grid_density(const struct etx_grid_layer *layer, double across);
 
 /* A walk over the bins of a window. */

@@ -5,9 +5,8 @@
 #ifndef ETX_STAGE_HELIX_LAYER_CROSSING_H
 #define ETX_STAGE_HELIX_LAYER_CROSSING_H
 
-#include "stage/first_pass/search.h"
 #include "stage/helix/arc.h"
-#include "stage/helix/field.h"
+#include "stage/helix/crossing.h"
 
 #define ETX_MAX_TRANSVERSE   25.0 /* mm; wider windows tell nothing */
 #define ETX_MAX_LONGITUDINAL 50.0
@@ -71,7 +70,7 @@ static inline void etx_crossing_azimuth(struct etx_layer_crossing *out,
  * the layer. The field is read half way, as of a straight line from the helix's
  * own radius. False where it does not cross. */
 static inline bool etx_cross_barrel(struct etx_layer_crossing *out,
-    const struct etx_first_pass_search *search, double radius)
+    const struct etx_completion *completion, double reach, double radius)
 {
     const struct etx_track_helix *const helix = out->helix;
     const struct etx_grid_layer *const layer = out->layer;
@@ -80,9 +79,9 @@ static inline bool etx_cross_barrel(struct etx_layer_crossing *out,
     struct etx_arc_point point;
     double outward, sideways;
 
-    out->curvature = etx_completion_curvature_in(search->completion, helix,
-        out->measured_field,
-        helix->z + 0.5 * helix->slope * fabs(layer->radius - radius));
+    out->curvature =
+        etx_completion_curvature(completion, helix, out->measured_field,
+            helix->z + 0.5 * helix->slope * fabs(layer->radius - radius));
     const bool is_reached =
         etx_arc_to_radius(&point, helix, out->curvature, layer->radius) &
         (point.s >= -ETX_MAX_BACKWARD);
@@ -93,7 +92,7 @@ static inline bool etx_cross_barrel(struct etx_layer_crossing *out,
     etx_direction_at(
         &outward, &sideways, helix, out->curvature, &point, layer->radius);
     outward = fabs(outward);
-    etx_crossing_azimuth(out, &point, search->reach,
+    etx_crossing_azimuth(out, &point, reach,
         thickness * fabs(sideways) /
             (outward > ETX_MIN_OUTWARD ? outward : ETX_MIN_OUTWARD),
         layer->radius);
@@ -102,16 +101,16 @@ static inline bool etx_cross_barrel(struct etx_layer_crossing *out,
 }
 
 /* The same in a disc: where it crosses the mean z. */
-static inline bool etx_cross_disc(
-    struct etx_layer_crossing *out, const struct etx_first_pass_search *search)
+static inline bool etx_cross_disc(struct etx_layer_crossing *out,
+    const struct etx_completion *completion, double reach)
 {
     const struct etx_track_helix *const helix = out->helix;
     const struct etx_grid_layer *const layer = out->layer;
     struct etx_arc_point point;
     double outward, sideways;
 
-    out->curvature = etx_completion_curvature_in(search->completion, helix,
-        out->measured_field, 0.5 * (helix->z + layer->z));
+    out->curvature = etx_completion_curvature(
+        completion, helix, out->measured_field, 0.5 * (helix->z + layer->z));
     const bool is_reached =
         etx_arc_to_z(&point, helix, out->curvature, layer->z) &
         (point.s >= -ETX_MAX_DISC_PATH);
@@ -124,7 +123,7 @@ static inline bool etx_cross_disc(
     etx_direction_at(
         &outward, &sideways, helix, out->curvature, &point, out->across);
     etx_crossing_azimuth(
-        out, &point, search->reach, path * fabs(sideways), out->across);
+        out, &point, reach, path * fabs(sideways), out->across);
     return is_reached & (out->across >= ETX_MIN_RADIUS) &
            etx_is_within(out->across, layer->min_radius, layer->max_radius,
                out->tolerance);

@@ -137,6 +137,18 @@ done:
     return status;
 }
 
+const struct etx_completion_window *etx_step_window(
+    const struct etx_completion *completion, int32_t direction, int32_t from,
+    int32_t to, int32_t pt_bin)
+{
+    const int64_t *const begin = completion->begin[direction];
+
+    for (int64_t k = begin[from]; k < begin[from + 1]; k++)
+        if (etx_completion_step_to(completion, k) == to)
+            return etx_completion_window(completion, k, ETX_HELIX_FREE, pt_bin);
+    return NULL;
+}
+
 void etx_completion_layers(int32_t *layer,
     const struct etx_completion *completion, const struct etx_event *event)
 {

@@ -7,6 +7,8 @@
 #include "data/event.h"
 #include "data/learned_table.h"
 
+#include <stdbool.h>
+
 #define ETX_COMPLETION_MAX_LAYERS 64
 #define ETX_CANDIDATE_MAX_LAYERS  20 /* of a track that is found by helices */
 #define ETX_COMPLETION_N_PT       6  /* bins of transverse momentum */
@@ -50,7 +52,7 @@ struct etx_completion {
     int64_t begin[ETX_N_DIRECTIONS][ETX_COMPLETION_MAX_LAYERS + 1];
 };
 
-static inline int32_t etx_completion_is_barrel(
+static inline bool etx_completion_is_barrel(
     const struct etx_completion *completion, int32_t layer)
 {
     return completion->layer[layer * ETX_LAYER_WIDTH + ETX_LAYER_IS_BARREL] !=
@@ -70,6 +72,12 @@ static inline struct etx_completion_window *etx_completion_window(
     return &completion->window[step * ETX_COMPLETION_N_WINDOWS +
                                helix * ETX_COMPLETION_N_PT + pt_bin];
 }
+
+/* The window of the free helix for the step from one layer to another; NULL:
+ * unknown. */
+const struct etx_completion_window *etx_step_window(
+    const struct etx_completion *completion, int32_t direction, int32_t from,
+    int32_t to, int32_t pt_bin);
 
 /* Arrays: layers, steps, windows, field. */
 extern const struct etx_table_kind etx_completion_kind;

@@ -8,17 +8,10 @@
 
 #include <math.h>
 
-#define N_POINTS     3    /* of the helix at an end */
-#define MIN_CHORD    1e-3 /* mm */
-#define STRAIGHT     1e-7 /* 1/mm: an arc is as long as its chord */
-#define SMALL_ANGLE  1e-4
-#define MIN_COSINE   0.9   /* between a helix and its direction to the beam */
-#define MAX_STEP     200.0 /* mm, of Newton's method */
-#define MAX_STEPS    10
-#define CONVERGED    1e-3 /* mm */
-#define MIN_SLOPE    1e-4
-#define MAX_BACKWARD 30.0 /* mm: modules of a layer overlap */
-#define MAX_TURN     2.5  /* rad, up to a disc */
+#define N_POINTS   3    /* of the helix at an end */
+#define MIN_CHORD  1e-3 /* mm */
+#define STRAIGHT   1e-7 /* 1/mm: an arc is as long as its chord */
+#define MIN_COSINE 0.9  /* between a helix and its direction to the beam */
 
 /* A chord of a circle in the transverse plane, and half the arc's angle. */
 struct chord {
@@ -122,55 +115,6 @@ bool etx_track_helix_towards_beam(
     return true;
 }
 
-/* Point and tangent after a path s; the tangent may be NULL. */
-static void advance(double point[2], double tangent[2],
-    const struct etx_track_helix *helix, double curvature, double s)
-{
-    const double angle = curvature * s;
-    const double sine = sin(angle);
-    const double cosine = cos(angle);
-    const bool is_straight = fabs(angle) < SMALL_ANGLE;
-    const double along = is_straight ? s : sine / curvature;
-    const double across =
-        is_straight ? 0.5 * curvature * s * s : (1.0 - cosine) / curvature;
-
-    point[0] = helix->x + helix->tangent_x * along - helix->tangent_y * across;
-    point[1] = helix->y + helix->tangent_y * along + helix->tangent_x * across;
-    tangent[0] = helix->tangent_x * cosine - helix->tangent_y * sine;
-    tangent[1] = helix->tangent_y * cosine + helix->tangent_x * sine;
-}
-
-void etx_track_helix_point(double *x, double *y,
-    const struct etx_track_helix *helix, double curvature, double s)
-{
-    double point[2], tangent[2];
-
-    advance(point, tangent, helix, curvature, s);
-    *x = point[0];
-    *y = point[1];
-}
-
-bool etx_track_helix_reach(double *s, const struct etx_track_helix *helix,
-    double curvature, double radius)
-{
-    for (int k = 0; k < MAX_STEPS; k++) {
-        double point[2], tangent[2];
-
-        advance(point, tangent, helix, curvature, *s);
-        const double excess =
-            point[0] * point[0] + point[1] * point[1] - radius * radius;
-        const double slope =
-            2.0 * (point[0] * tangent[0] + point[1] * tangent[1]);
-        if (fabs(slope) < CONVERGED)
-            return false;
-        const double step = fmax(-MAX_STEP, fmin(MAX_STEP, excess / slope));
-        *s -= step;
-        if (fabs(step) < CONVERGED)
-            return true;
-    }
-    return false;
-}
-
 double etx_wrap_angle(double angle)
 {
     while (angle > ETX_PI)
@@ -178,34 +122,6 @@ double etx_wrap_angle(double angle)
     while (angle < -ETX_PI)
         angle += 2.0 * ETX_PI;
     return angle;
-}
-
-bool etx_track_helix_residuals(double *transverse, double *longitudinal,
-    double *s, const struct etx_track_helix *helix, double curvature,
-    const float *hit, bool is_barrel)
-{
-    const double hit_x = (double)hit[0];
-    const double hit_y = (double)hit[1];
-    const double radius = sqrt(hit_x * hit_x + hit_y * hit_y);
-    double x, y;
-
-    if (is_barrel) {
-        if (!etx_track_helix_reach(s, helix, curvature, radius))
-            return false;
-    } else {
-        if (fabs(helix->slope) < MIN_SLOPE)
-            return false;
-        *s = ((double)hit[2] - helix->z) / helix->slope;
-        if (fabs(curvature * *s) > MAX_TURN)
-            return false;
-    }
-    if (*s < -MAX_BACKWARD)
-        return false;
-    etx_track_helix_point(&x, &y, helix, curvature, *s);
-    *transverse = radius * etx_wrap_angle(atan2(hit_y, hit_x) - atan2(y, x));
-    *longitudinal = is_barrel ? (double)hit[2] - (helix->z + helix->slope * *s)
-                              : radius - sqrt(x * x + y * y);
-    return true;
 }
 
 bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,

@@ -34,22 +34,6 @@ double etx_curvature_through(const float *a, const float *b, const float *c);
 bool etx_track_helix_towards_beam(
     struct etx_track_helix *helix, const float *far);
 
-/* The point at path length s, with another curvature than helix's own. */
-void etx_track_helix_point(double *x, double *y,
-    const struct etx_track_helix *helix, double curvature, double s);
-
-/* *s: path length at which the helix reaches the radius, searched from the
- * value of *s by Newton's method; false when it does not. */
-bool etx_track_helix_reach(double *s, const struct etx_track_helix *helix,
-    double curvature, double radius);
-
-/* How far a hit [3] is from the helix, mm: along the azimuth, and along z where
- * the helix reaches the hit's radius (barrel), or along the radius where it
- * reaches the hit's z (disc). *s as above. false: it does not come near. */
-bool etx_track_helix_residuals(double *transverse, double *longitudinal,
-    double *s, const struct etx_track_helix *helix, double curvature,
-    const float *hit, bool is_barrel);
-
 /* The helix at the end of hit [n_hits], which lead to that end; for
  * ETX_HELIX_BEAM towards the beam line. layer is by hit of the event. false:
  * fewer than three layers, or no such helix. */

@@ -54,7 +54,7 @@ INLINE void measure_one(struct etx_pairs *pairs,
         etx_completion_measured_field(search->completion, &helix);
 
     pairs->measured_field[i] = field;
-    pairs->bin[i] = etx_completion_pt_bin_in(&helix, field);
+    pairs->bin[i] = etx_completion_pt_bin(&helix, field);
 }
 
 static void keep_helices(
@@ -148,8 +148,10 @@ INLINE void cross_one(struct etx_pair_crossings *out,
         .measured_field = pairs->measured_field[i],
         .tolerance = etx_window_tolerance(&window, search->reach)};
     const bool is_crossed =
-        is_barrel ? etx_cross_barrel(&crossing, search, pairs->radius[i])
-                  : etx_cross_disc(&crossing, search);
+        is_barrel
+            ? etx_cross_barrel(&crossing, search->completion, search->reach,
+                  pairs->radius[i])
+            : etx_cross_disc(&crossing, search->completion, search->reach);
 
     out->is_crossed[i] = is_crossed & etx_window_is_known(&window);
     out->across[i] = crossing.across;
