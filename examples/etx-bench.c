@@ -88,7 +88,7 @@ static float *append(
     return grown;
 }
 
-/* Modules of the hits of event, behind the n_old first. */
+/* Modules of the hits of event, after the n_old first. */
 static void append_modules(
     struct source *source, int64_t n_old, const etx_event *event)
 {

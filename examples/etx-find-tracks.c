@@ -282,7 +282,7 @@ static int find_tracks(struct work *work, etx_context *context, int64_t n,
     return result;
 }
 
-/* The event k of this process; NULL behind the last. */
+/* The event k of this process; NULL after the last. */
 static const char *event_prefix(const struct options *o, int64_t k)
 {
     if (o->hits != NULL)

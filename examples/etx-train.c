@@ -45,7 +45,7 @@ static void read_options(struct options *o, int argc, char **argv)
 
 /* ----------------------------------------------------------- progress -- */
 
-/* Progress: behind the bar on a terminal, else on a line of its own. */
+/* Progress: after the bar on a terminal, else on a line of its own. */
 static void print_state(FILE *file, const etx_training_report *report,
     const struct training_means *means, double seconds_per_step)
 {

@@ -125,7 +125,7 @@ void training_events_free(struct training_events *events)
 
 /* -------------------------------------------------------------- config -- */
 
-/* The bytes of a file with a zero behind them; NULL when it cannot be read or
+/* The bytes of a file with a zero after them; NULL when it cannot be read or
  * is too large. errno is 0 for the latter. */
 static char *read_text(const char *path)
 {

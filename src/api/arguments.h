@@ -74,7 +74,7 @@ etx_status etx_check_finite(const char *function, const char *name,
     const float *values, int64_t n_rows, int64_t n_columns);
 
 /* array [count], elements of size bytes and that alignment, in memory of the
- * device of context, written in the order of stream, behind which work of the
+ * device of context, written in the order of stream, after which work of the
  * context comes from now on. */
 etx_status etx_check_on_device(const char *function, const char *name,
     const etx_context *context, const void *array, int64_t count, size_t size,

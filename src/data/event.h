@@ -90,7 +90,7 @@ void etx_event_column_set(struct etx_event *event,
 size_t etx_event_row_bytes(
     const struct etx_event *event, const struct etx_event_column *column);
 
-/* Row of particle k of a hit, 0 the one of particle_row; -1 behind the last. */
+/* Row of particle k of a hit, 0 the one of particle_row; -1 after the last. */
 int32_t etx_event_particle_of(
     const struct etx_event *event, int64_t hit, int64_t k);
 
@@ -118,9 +118,9 @@ etx_status etx_event_replace_cell_features(
 etx_status etx_event_replace_cluster_positions(
     struct etx_event *event, const float *cluster_position);
 
-/* Behind the public functions of similar names, which check sizes, pointers and
- * single numbers. Inconsistent ids are ETX_ERR_ARGUMENT. On failure the event
- * is unchanged. */
+/* The work of the public functions of similar names, which check sizes,
+ * pointers and single numbers. Inconsistent ids are ETX_ERR_ARGUMENT. On
+ * failure the event is unchanged. */
 etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
     const int64_t *hit_ids, const float *positions);
 etx_status etx_event_replace_features(

@@ -27,7 +27,7 @@ struct etx_bytes {
 etx_status etx_file_read(
     struct etx_bytes *out, const char *path, size_t max_bytes);
 
-/* The same, after check said ETX_OK of the first bytes (zeros behind a file
+/* The same, after check said ETX_OK of the first bytes (zeros after a file
  * that has fewer) and of the size: a large file that is none of ours costs no
  * memory. */
 #define ETX_START_BYTES 9

@@ -19,7 +19,7 @@ etx_status etx_model_from_config(
 /* The weights will not change any more; etx_model_parse does it. */
 void etx_model_freeze(struct etx_model *model);
 
-/* The work behind etx_model_load_memory, etx_model_load, etx_model_save. */
+/* The work of etx_model_load_memory, etx_model_load, etx_model_save. */
 etx_status etx_model_parse(
     struct etx_model **out, const void *data, size_t size);
 etx_status etx_model_read(struct etx_model **out, const char *path);

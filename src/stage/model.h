@@ -30,7 +30,7 @@ struct etx_model {
     float filter_max_edges; /* per hit, by highest score; 0: no bound */
     struct etx_model_stage gnn;
     etx_label_options label;
-    int32_t has_completion; /* tracks are completed behind their labels */
+    int32_t has_completion; /* tracks are completed after their labels */
     etx_completion_options completion_options;
     struct etx_completion *completion; /* NULL until loaded or learned */
     int32_t has_first_pass; /* long tracks are found before the networks */

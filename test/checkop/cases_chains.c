@@ -24,7 +24,7 @@ static float *make_scores(int64_t n)
 
 /* ------------------------------------------------------- outward_edges -- */
 
-/* What lies behind the last edge may be anything. */
+/* What lies after the last edge may be anything. */
 static etx_status run_outward(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {

@@ -18,7 +18,7 @@ static void copy_out(
         etx_memory_to_host(stream->memory, to, from, (int64_t)bytes, 1));
 }
 
-/* What lies behind the selection may be anything: clear it, once it is there.
+/* What lies after the selection may be anything: clear it, once it is there.
  */
 static void clear_rest(const struct etx_stream *stream, int32_t *selected,
     int64_t n_selected, int64_t n_edges)

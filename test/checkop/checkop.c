@@ -34,7 +34,7 @@ struct checkop_buffer {
 
 /* ---------------------------------------------------- start and buffers -- */
 
-/* The device behind the implementations that are counted, unless this machine
+/* The device after the implementations that are counted, unless this machine
  * has none: it takes cases, whose arrays it reaches, and nothing else. */
 static void add_device(void)
 {
@@ -103,7 +103,7 @@ static void check_guards(const struct checkop_buffer *buffer)
 {
     check_zone(buffer, buffer->memory, buffer->before, "before");
     check_zone(buffer, buffer->memory + buffer->before + buffer->size,
-        GUARD_BYTES, "behind");
+        GUARD_BYTES, "after");
 }
 
 static void check_all_guards(void)

@@ -14,7 +14,7 @@ static const struct checkop_perceptron shapes[] = {
     /* embedding of hits */
     {257, PARTS(12), LAYERS(64, 64, 64, 8), HIDDEN(LAYER, TANH),
         .last_norm = ETX_NORM_L2},
-    /* edge filter: gathered ends and edge features, one shared norm behind
+    /* edge filter: gathered ends and edge features, one shared norm after
      * the activation */
     {1000, PARTS(12, 12, 5), .gathered = 3, LAYERS(64, 64, 64, 1),
         HIDDEN(LAYER, TANH), .norm_last = 1, .shared_norm = 1},

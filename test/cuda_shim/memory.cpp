@@ -1,7 +1,7 @@
 /* cuda_shim/memory.cpp -- devices, streams, events and memory.
  *
  * Work of a stream is queued and runs when the host waits for the stream, or
- * for an event behind it: a host that reads too early, or writes too early what
+ * for an event after it: a host that reads too early, or writes too early what
  * is to be copied, shows. Device memory is filled with bytes that make floats
  * not numbers, also when it is freed, and has guard zones which are checked
  * then.
@@ -685,7 +685,7 @@ static char *find_gap(char *begin, const char *end, size_t space)
     return (size_t)(end - at) >= space ? at : NULL;
 }
 
-static size_t behind(size_t bytes)
+static size_t after(size_t bytes)
 {
     return space_of(bytes) - GUARD_BYTES - bytes;
 }
@@ -710,7 +710,7 @@ static void fill(char *start, size_t bytes)
     shim_enter();
     memset(start, GUARD, GUARD_BYTES);
     memset(start + GUARD_BYTES, UNSET, bytes);
-    memset(start + GUARD_BYTES + bytes, GUARD, behind(bytes));
+    memset(start + GUARD_BYTES + bytes, GUARD, after(bytes));
     shim_leave();
 }
 
@@ -767,7 +767,7 @@ static void free_piece(char *start)
 
     shim_enter();
     check_guard(start, GUARD_BYTES);
-    check_guard(start + GUARD_BYTES + bytes, behind(bytes));
+    check_guard(start + GUARD_BYTES + bytes, after(bytes));
     memset(start + GUARD_BYTES, UNSET, bytes);
     shim_leave();
     own(start + GUARD_BYTES, bytes, 0, 0);

@@ -159,7 +159,7 @@ static int64_t count_left(const etx_model *model, const etx_event *event)
 }
 
 /* Contexts on the device of the positions read them there, others and the CPU
- * read the copy on the host; all find the same tracks. Behind a first pass,
+ * read the copy on the host; all find the same tracks. After a first pass,
  * the rows of the hits that are left are copied in place of their positions. */
 ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
 {

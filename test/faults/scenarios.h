@@ -96,7 +96,7 @@ void faults_make_cached(struct faults_world *world);
 void faults_make_checkpoint(struct faults_world *world);
 /* An event with tracks to be fitted, and their detector. */
 void faults_make_fitted(struct faults_world *world);
-/* A context and a trainer without events of the stage that option names, behind
+/* A context and a trainer without events of the stage that option names, after
  * the embedding. */
 void faults_make_rank(struct train_bench *bench, int32_t option);
 

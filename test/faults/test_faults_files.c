@@ -98,7 +98,7 @@ static void check_failure(const struct faults_scenario *scenario,
     uint64_t old, uint64_t target)
 {
     const uint64_t found = target_hash(scenario);
-    /* Behind the rename the new file stands there. */
+    /* After the rename the new file stands there. */
     const int32_t may_be_new = call == FAULTS_SYNC || call == FAULTS_CLOSE;
 
     ck_assert_msg(status == ETX_ERR_IO ||

@@ -30,7 +30,7 @@ void fuzz_require(int32_t holds, const char *what);
 
 /* ------------------------------------------------------ bytes as numbers -- */
 
-/* What is left of an input; zeros behind its end. */
+/* What is left of an input; zeros after its end. */
 struct fuzz_input {
     const uint8_t *data;
     size_t size;

@@ -43,7 +43,7 @@ compile()
         -fsanitize=fuzzer-no-link -c "test/fuzz/fuzz_$1.c" -o "$build/$1.o"
 }
 # In an archive, so that a target has nothing that it does not use: libFuzzer
-# looks at all counters behind each execution.
+# looks at all counters after each execution.
 compile support
 compile objects
 rm -f "$build/libfuzz.a"

@@ -56,7 +56,7 @@ struct golden_array golden_npz(const char *path, const char *name)
     return array;
 }
 
-/* The file and a NUL behind it. */
+/* The file and a NUL after it. */
 static char *read_text(const char *path)
 {
     FILE *stream = fopen(path, "rb");

@@ -126,7 +126,7 @@ class TestTorch(ConvertCase):
         ]
         path = self.path("w.onnx")
         for extra, text in ((0, "largest difference of a point"), (1, "no sequence")):
-            if extra:  # the input again, behind the first layer
+            if extra:  # the input again, after the first layer
                 both = [nodes[2].output[0], "input_1"]
                 nodes.insert(3, helper.make_node("Concat", both, ["x"], axis=1))
                 nodes[4].input[0] = "x"

@@ -1,4 +1,4 @@
-"""test_plots -- the numbers behind the figures of exatrkx.plotting.
+"""test_plots -- the numbers of the figures of exatrkx.plotting.
 
 What needs matplotlib or the built programs is skipped where they are missing.
 

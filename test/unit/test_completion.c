@@ -120,7 +120,7 @@ ETX_TEST(test_completion_no_hit_left)
     scoped struct sample *sample = new_sample(2);
     scoped_tracks *after = NULL;
 
-    sample->n_hits = N_PARTICLES * N_LAYERS; /* noise is behind them */
+    sample->n_hits = N_PARTICLES * N_LAYERS; /* noise is after them */
     scoped_event *event = event_of(sample);
     scoped_tracks *before = damaged_tracks(sample, 0, N_PARTICLES + 1);
     ck_assert_ok(
@@ -294,7 +294,7 @@ ETX_TEST(test_completion_idle, .rows = ROWS(idle))
     scoped_tracks *after = NULL;
     etx_completion_options options;
 
-    sample->n_hits = N_PARTICLES * N_LAYERS; /* noise is behind them */
+    sample->n_hits = N_PARTICLES * N_LAYERS; /* noise is after them */
     scoped_event *event = event_of(sample);
     scoped_tracks *before =
         damaged_tracks(sample, idle[_i].lost_layers, idle[_i].split);

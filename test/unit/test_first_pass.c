@@ -131,7 +131,7 @@ ETX_TEST(test_first_pass_holes)
     drop_hits(sample);
     scoped_event *event = event_of(sample);
     ck_assert_ok(etx_first_pass_options_init(&options, sizeof options));
-    options.min_layers = N_LAYERS - 2; /* one behind a hole is not sure */
+    options.min_layers = N_LAYERS - 2; /* one after a hole is not sure */
     ck_assert_ok(
         etx_find_long_tracks(&tracks, context, model, event, &options));
     count_hits(&right, &wrong, sample, tracks);

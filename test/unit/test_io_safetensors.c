@@ -53,7 +53,7 @@ static const struct file_row rows[] = {
     {"a list", "[]", 0, "does not start with {"},
     {"leading space", " {}", 0, "does not start with {"},
     {"cut", "{\"a\":", 0, "not valid JSON"},
-    {"more behind", "{}{}", 0, "not valid JSON"},
+    {"more after", "{}{}", 0, "not valid JSON"},
     {"single quotes", "{'a':1}", 0, "not valid JSON"},
     {"not UTF-8", "{\"\xff\":1}", 0, "not valid JSON"},
     {"NUL in a name", "{" F32("a\\u0000", "[1]", "[0,4]") "}", 4,
@@ -136,7 +136,7 @@ static const struct file_row rows[] = {
     {"gap", "{" F32("a", "[1]", "[0,4]") "," F32("b", "[1]", "[8,12]") "}", 12,
         "tensor b: begins at byte 8 of the data, expected 4: a gap"},
     {"gap at the start", "{" F32("a", "[1]", "[4,8]") "}", 8, "a gap"},
-    {"data behind", "{" F32("a", "[1]", "[0,4]") "}", 8,
+    {"data after", "{" F32("a", "[1]", "[0,4]") "}", 8,
         "the file has 8 bytes of data, its tensors need 4"},
     {"data and no tensor", "{}", 1, "the file has 1 bytes of data"},
 };

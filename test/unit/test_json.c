@@ -13,7 +13,7 @@
 
 static etx_status parse(struct etx_json **out, const char *text)
 {
-    /* No byte behind the text: sanitizers see what reads there. */
+    /* No byte after the text: sanitizers see what reads there. */
     const size_t size = strlen(text);
     char *copy = etx_test_alloc((int64_t)size, 1);
     etx_status status;

@@ -288,7 +288,7 @@ ETX_TEST(test_memory_arena_stops_growing)
 
 #define DEVICE_BYTES ((size_t)64 << 20)
 
-/* A device that has `left` bytes; each array is behind its size. */
+/* A device that has `left` bytes; each array is after its size. */
 struct small_device {
     struct etx_memory memory;
     size_t left;

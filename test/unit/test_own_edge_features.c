@@ -22,7 +22,7 @@
     ", 'edge_features': [{'name': '" feature "', 'scale': 100}], 'cut': "      \
     "0.5}," GNN("", feature, "100")
 
-/* Distances in space of the ends, mm, behind a column that nobody reads. */
+/* Distances in space of the ends, mm, after a column that nobody reads. */
 static float *make_lengths(const struct job *job)
 {
     const float *x = etx_event_positions(job->event);

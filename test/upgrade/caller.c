@@ -146,15 +146,15 @@ static void use_module_map(const etx_model *model, const etx_event *event)
 }
 
 /* The library writes no more of a report than its struct_size says: these bytes
- * lie behind it. */
-struct behind {
+ * lie after it. */
+struct guard {
     unsigned char byte[64];
 };
 
-static void check_behind(const struct behind *behind)
+static void check_guard(const struct guard *guard)
 {
-    for (size_t k = 0; k < sizeof behind->byte; k++)
-        if (behind->byte[k] != 0xee)
+    for (size_t k = 0; k < sizeof guard->byte; k++)
+        if (guard->byte[k] != 0xee)
             n_failed += 1000;
 }
 
@@ -162,7 +162,7 @@ static void use_timing(const etx_context *context)
 {
     struct {
         etx_stage_timing report;
-        struct behind behind;
+        struct guard guard;
     } guarded;
 
     memset(&guarded, 0xee, sizeof guarded);
@@ -170,7 +170,7 @@ static void use_timing(const etx_context *context)
     if (!fails("timing",
             etx_context_timing(&guarded.report, context, ETX_STAGE_GRAPH)))
         printf("%lld edges\n", (long long)guarded.report.n_edges);
-    check_behind(&guarded.behind);
+    check_guard(&guarded.guard);
 }
 
 static void use_batch(etx_context *context, const etx_model *model,
@@ -191,7 +191,7 @@ static void use_rates(const etx_evaluation_counts *counts)
 {
     struct {
         etx_evaluation report;
-        struct behind behind;
+        struct guard guard;
     } guarded;
 
     memset(&guarded, 0xee, sizeof guarded);
@@ -199,7 +199,7 @@ static void use_rates(const etx_evaluation_counts *counts)
     if (!fails("rates", etx_evaluation_rates(&guarded.report, counts)))
         printf("purity %.17g, score %.17g\n", guarded.report.purity.value,
             guarded.report.trackml_score);
-    check_behind(&guarded.behind);
+    check_guard(&guarded.guard);
 }
 
 static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
@@ -207,11 +207,11 @@ static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
     etx_evaluation_options options;
     struct {
         etx_evaluation_counts report;
-        struct behind behind;
+        struct guard guard;
     } guarded;
 
     memset(&guarded.report, 0, sizeof guarded.report);
-    memset(&guarded.behind, 0xee, sizeof guarded.behind);
+    memset(&guarded.guard, 0xee, sizeof guarded.guard);
     guarded.report.struct_size = (uint32_t)sizeof guarded.report;
     if (fails("evaluation options",
             etx_evaluation_options_init(&options, sizeof options)))
@@ -223,7 +223,7 @@ static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
             etx_evaluate(&guarded.report, event, tracks, &options)))
         printf("%d tracks, %d matched\n", (int)guarded.report.n_tracks,
             (int)guarded.report.n_tracks_matched);
-    check_behind(&guarded.behind);
+    check_guard(&guarded.guard);
     use_rates(&guarded.report);
 }
 
@@ -251,7 +251,7 @@ static void use_report(etx_context *context, const etx_event *event)
 {
     struct {
         etx_training_report report;
-        struct behind behind;
+        struct guard guard;
     } guarded;
     etx_trainer *trainer = NULL;
 
@@ -263,7 +263,7 @@ static void use_report(etx_context *context, const etx_event *event)
     if (!fails("step", etx_trainer_step(trainer, &guarded.report)))
         printf("step %d, loss %.17g, best %d\n", (int)guarded.report.step,
             guarded.report.loss, (int)guarded.report.is_best);
-    check_behind(&guarded.behind);
+    check_guard(&guarded.guard);
     etx_trainer_free(trainer);
 }
 

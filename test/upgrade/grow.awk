@@ -1,6 +1,6 @@
 # grow.awk -- the headers of a later library: every struct that begins with a
 # struct_size, without function types, has one field more at its end; with
-# -v inserted=1 it is behind the first fields, which breaks the ABI.
+# -v inserted=1 it is after the first fields, which breaks the ABI.
 #
 # SPDX-License-Identifier: Apache-2.0
 /^typedef struct/ { is_sized = 0 }

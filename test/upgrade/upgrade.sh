@@ -45,7 +45,7 @@ call()
 }
 
 # The objects of the build below the structs, but none that a source has left
-# behind.
+# over.
 objects_of_sources()
 {
     find src/op src/base src/stage/first_pass/simd lib -name '*.c' | while read -r source; do

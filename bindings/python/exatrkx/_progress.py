@@ -32,7 +32,7 @@ class Bar:
         self._bar = tqdm(total=total, unit=unit)
 
     def advance(self, done: int | None = None, text: str = "") -> None:
-        """One more, or done in all; text stands behind the bar."""
+        """One more, or done in all; text stands after the bar."""
         if self._bar is None:
             return
         self._bar.update(1 if done is None else done - self._bar.n)

@@ -66,7 +66,7 @@ def rates(model: exatrkx.Model, events: Sequence[exatrkx.Event]) -> Values:
 def trained(
     options: argparse.Namespace, data: Sequence[exatrkx.Event], seed: int
 ) -> exatrkx.Model:
-    """All stages, each behind the ones before."""
+    """All stages, each after the ones before."""
     model = None
     for stage in STAGES:
         config = config_of(stage, options.steps, seed)

@@ -46,7 +46,7 @@ VARIANTS: Variants = {
 
 
 def rejection(trained: Trained, events: Sequence[exatrkx.Event]) -> Values:
-    """What the filter leaves, behind the cut that its validation stored."""
+    """What the filter leaves, after the cut that its validation stored."""
     model, context = trained.model, exatrkx.Context(1)
     left = 0
     for event in events:

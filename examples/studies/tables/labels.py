@@ -50,7 +50,7 @@ def line(
     events: Events,
     context: exatrkx.Context,
 ) -> Row:
-    """The rates of one way to label, behind cells."""
+    """The rates of one way to label, after cells."""
     tracks = [
         exatrkx.label(graph, options, event=event, context=context)
         for graph, event in zip(graphs, events, strict=True)

@@ -5,7 +5,7 @@
 What is left of the truth after each stage: all edges between hits of one
 particle score 1, all others 0, and the connected hits are the tracks, without
 tracks of fewer hits than the model requires. So the line of a stage is what
-perfect stages behind it would find; the last line is what the model finds. The
+perfect stages after it would find; the last line is what the model finds. The
 second table has the same by the distance from the beam line at which particles
 were made.
 

@@ -48,7 +48,7 @@ class Sample:
         return self.event.n_hits, self.graph.n_edges
 
     def filled(self, n_hits: int, n_edges: int) -> tuple[exatrkx.Event, exatrkx.Graph]:
-        """The same with hits and edges of no particle behind its own; two hits
+        """The same with hits and edges of no particle after its own; two hits
         more, for the edges to join."""
         event, graph = self.event, self.graph
         more = n_hits - event.n_hits + 2

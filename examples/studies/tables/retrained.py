@@ -39,7 +39,7 @@ PASSES = 3
 STAGES = ("filter", "gnn")
 LEARNING_RATE = 0.003
 ALONE = "first_pass.min_hits=2147483647"  # networks without a first pass
-VARIANTS = {  # of shrink, before the training and behind each stage
+VARIANTS = {  # of shrink, before the training and after each stage
     "`--narrow 0.5`": ("--narrow 0.5", ""),
     "`--quantise int8`": ("", "--quantise int8"),
     "`--narrow 0.5 --quantise int8`": ("--narrow 0.5", "--quantise int8"),
@@ -154,11 +154,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise RuntimeError("adjust")
         if options.only is None:
             add_row("`default`", [measure(model, events)])
-        for name, (before, behind) in VARIANTS.items():
+        for name, (before, after) in VARIANTS.items():
             if options.only not in (None, name):
                 continue
             shutil.copy(model, path)
-            shrunk(path, f"{before} {behind}")
+            shrunk(path, f"{before} {after}")
             add_row(name, [measure(path, events)])
             for is_new in (False, True)[: 1 + (name == NEW)]:
                 results = []
@@ -169,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         config_of(path, stage, options, seed, is_new)
                         for stage in STAGES
                     ]
-                    retrain(path, behind, configs, data)
+                    retrain(path, after, configs, data)
                     results.append(measure(path, events))
                 how = "new networks" if is_new else "trained on"
                 add_row(f"{name}, {how}", results)

@@ -203,6 +203,6 @@ def papers() -> str:
 
 
 def cells(text: str) -> list[list[str]]:
-    """Of all lines of tables, with what is before the first and behind the last."""
+    """Of all lines of tables, with what is before the first and after the last."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.split("|")] for line in lines]

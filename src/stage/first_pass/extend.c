@@ -212,7 +212,7 @@ void etx_candidate_extend(
  */
 
 /* Add a hit between hits k - 1 and k, near the helix through k and the two
- * behind it; without these, through k - 1 and the two before it. */
+ * after it; without these, through k - 1 and the two before it. */
 static void fill_gap(struct etx_candidate *candidate,
     const struct etx_first_pass_search *search, int32_t k)
 {

@@ -24,7 +24,7 @@
 static const struct {
     double min_pt, max_pt; /* GeV, 0: that of the options, no limit */
     int32_t lacks_hit;     /* of the seeds */
-    int32_t max_holes;     /* of a candidate, behind its seed */
+    int32_t max_holes;     /* of a candidate, after its seed */
 } passes[] = {{0.5, 0.0, 0, 1}, {0.0, 0.5, 0, 1}, {0.3, 0.0, 1, 1}};
 
 /* New tracks with more layers than they must have, and those with that many. */

@@ -28,7 +28,7 @@ etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
     const struct etx_completion *completion,
     const etx_completion_options *options, const struct etx_event *event);
 
-/* Tracks from anywhere among the hits of no track, with the labels behind those
+/* Tracks from anywhere among the hits of no track, with the labels after those
  * of label [event->n_hits]. options->min_layers is above 0. */
 etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     const struct etx_grid *grid, const struct etx_completion *completion,

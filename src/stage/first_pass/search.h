@@ -23,7 +23,7 @@ struct etx_candidate {
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
 };
 
-/* A candidate of three hits; those behind them are not set. */
+/* A candidate of three hits; those after them are not set. */
 static inline void etx_candidate_begin(struct etx_candidate *candidate,
     int32_t a, int32_t b, int32_t c, float distance, uint32_t gaps)
 {

@@ -58,7 +58,7 @@ done:
 
 /* -------------------------------------------------------------- a device -- */
 
-/* Arrays one behind the other from base on, which are written to copy unless it
+/* Arrays one after the other from base on, which are written to copy unless it
  * is NULL. */
 struct packing {
     const char *base;

@@ -3,7 +3,7 @@
  *
  * A map lists the pairs of units (modules, or whole layers) that true tracks
  * cross after each other, with the least and the greatest values that their
- * hits had. With triplets, an edge also needs one before or behind it that
+ * hits had. With triplets, an edge also needs one before or after it that
  * continues it as true tracks do.
  *
  * Biscarat et al., EPJ Web Conf. 251, 03047 (2021): maps of modules;

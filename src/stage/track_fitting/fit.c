@@ -92,12 +92,12 @@ static void collect_hits(
 
 static void remove_hit(struct fitted_hits *hits, int at)
 {
-    const size_t behind = (size_t)(--hits->n - at);
+    const size_t after = (size_t)(--hits->n - at);
 
-    memmove(hits->hit + at, hits->hit + at + 1, behind * sizeof *hits->hit);
-    memmove(hits->slot + at, hits->slot + at + 1, behind * sizeof *hits->slot);
+    memmove(hits->hit + at, hits->hit + at + 1, after * sizeof *hits->hit);
+    memmove(hits->slot + at, hits->slot + at + 1, after * sizeof *hits->slot);
     memmove(hits->measurement + at, hits->measurement + at + 1,
-        behind * sizeof *hits->measurement);
+        after * sizeof *hits->measurement);
 }
 
 /* Fit the measurements from the given parameters on; the equations of the

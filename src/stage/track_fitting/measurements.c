@@ -18,8 +18,8 @@ struct crossing {
     double incidence;            /* direction . normal */
     double kink[ETX_N_LOCAL][3]; /* mm per mm: one standard deviation */
     double length;               /* mm from the start of the path, in space */
-    double slower;               /* momentum before the module over behind it */
-    double gain; /* derivative of 1 / momentum behind it by that before it */
+    double slower;               /* momentum before the module over that after */
+    double gain; /* derivative of 1 / momentum after it by that before it */
 };
 
 static double dot(const double a[3], const double b[3])
@@ -56,14 +56,14 @@ static double scattering_angle(double momentum, double mass, double x)
     return 0.0136 / (velocity * momentum) * sqrt(x) * (1.0 + 0.038 * log(x));
 }
 
-/* Momentum before a loss of energy over that behind it. A particle keeps half
+/* Momentum before a loss of energy over that after it. A particle keeps half
  * of its kinetic energy at least: a step of the fit may guess too little. */
 static double slow_down(double momentum, double mass, double loss)
 {
     const double before = find_energy(momentum, mass);
-    const double behind = before - fmin(loss, 0.5 * (before - mass));
+    const double after = before - fmin(loss, 0.5 * (before - mass));
 
-    return momentum / sqrt(behind * behind - mass * mass);
+    return momentum / sqrt(after * after - mass * mass);
 }
 
 static void cross(struct crossing *out, const struct etx_path_point *point,

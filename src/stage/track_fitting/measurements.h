@@ -1,7 +1,7 @@
 /* stage/track_fitting/measurements.h -- the hits of a track as measurements.
  *
  * A hit measures two coordinates in the plane of its module. Particles scatter
- * in every module they cross, which makes the deviations of the hits behind it
+ * in every module they cross, which makes the deviations of the hits after it
  * correlated (Lynch and Dahl, NIM B 58 (1991) 6, for the angle).
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -41,7 +41,7 @@ class Event:
         return self.time(moved=n * 2 * moved * bits / 8)
 
     def wide(self, n, widths, rate):
-        """Products of blocks in the level 2 cache, and a kernel behind each layer."""
+        """Products of blocks in the level 2 cache, and a kernel after each layer."""
         row = self.count("wide_row_kernel", "row of 512") * sum(widths[1:-1]) / 512
         return self.time(done=n * products(widths), rate=rate) + self.time(issued=n * row)
 
@@ -65,7 +65,7 @@ class Event:
                          moved=rows * moved)
 
     def filter(self, edges, kept):
-        """Behind the scores: checks, the cut, the best of them in order, their graph."""
+        """After the scores: checks, the cut, the best of them in order, their graph."""
         return (self.features(edges) + self.fused(edges, "tile of 16 rows, 21-64", 48)
                 + self.select(edges, kept))
 

@@ -174,7 +174,7 @@ class Perceptron:
                        self.memory, self.blocks, 256, shared).run()
         values = self.memory.get(out, n, dtype).reshape(-1, self.width).astype(float)
         if not np.isnan(values[self.n_rows:]).all():
-            raise Fault("written behind the last row")
+            raise Fault("written after the last row")
         return values[: self.n_rows], count / tiles(self.n_rows, TILE)
 
     def expected(self):

@@ -51,7 +51,7 @@ def _vanilla_layers(source: Source) -> Block:
 
 
 def _vanilla_activation(source: Source, default: str) -> str:
-    """Of the module `act`, or behind the second layer of an ONNX graph."""
+    """Of the module `act`, or after the second layer of an ONNX graph."""
     kind = source.facts.kinds.get(source.head + "act")
     for found in source.facts.after.get("layers.0", []):
         kind = found if found not in ("LayerNorm", "BatchNorm1d") else kind

@@ -87,7 +87,7 @@ def layer_options(
     same_end: tuple[Block, ...] = (),
 ) -> dict[str, Any]:
     """The options on norms and activations. Of `bare` blocks the last linear
-    has nothing behind it, of `same_end` blocks what hidden layers have; of the
+    has nothing after it, of `same_end` blocks what hidden layers have; of the
     others the options last_norm and last_activation tell."""
     if any(step is not None for block in blocks for step in block.after):
         hidden, last = _said_by_file(source, blocks, names, default, bare, same_end)
@@ -164,7 +164,7 @@ def _said_by_file(
     if hidden and layer.activation == "none":
         source.refuse(
             f"{next(iter(hidden))}: the {source.facts.origin} has no activation that "
-            "is known behind it",
+            "is known after it",
             "activation",
         )
     found = [layer.activation] if hidden else []

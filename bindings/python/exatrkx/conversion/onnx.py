@@ -1,7 +1,7 @@
 """onnx -- weights and facts of an ONNX file, by the package onnx.
 
 Exports of PyTorch keep the names of the parameters; what follows each linear
-(norm, activation) is read from the nodes behind it. Weights that an exporter
+(norm, activation) is read from the nodes after it. Weights that an exporter
 renamed because it transposed them get their names from the bias. Where biases
 have other names, as in files of tf2onnx, the linears must be one sequence, and
 are numbered as torch.nn.Sequential numbers them.
@@ -163,7 +163,7 @@ class _Graph:
         return values[0]
 
     def after(self, value: str, facts: Facts) -> list[str]:
-        """The classes of torch.nn behind a value, up to what is no layer."""
+        """The classes of torch.nn after a value, up to what is no layer."""
         found: list[str] = []
         while True:
             step = self.step(value, facts)
