@@ -678,7 +678,7 @@ CALL(train_ranks)
         __VA_ARGS__, 1, target                                                 \
     }
 
-const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
+const struct faults_scenario faults_scenarios[] = {
     ROW("context_create", NULL, create_context, 1, 1),
     ROW("context_create, 3 threads", NULL, create_context, 1, 3),
     FILES_ROW("model_load", NULL, load_model, 1, 0),
@@ -792,3 +792,4 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
         load_checkpoint, 1, 0),
     ROW("trainer_model", faults_make_stepped, trained_model, 1, 2),
 };
+const int faults_n_scenarios = ROWS(faults_scenarios);

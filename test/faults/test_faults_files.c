@@ -163,7 +163,7 @@ static int64_t try_error(const struct faults_scenario *scenario, int error,
     return n_tried;
 }
 
-ETX_TEST(test_faults_files, .rows = FAULTS_N_SCENARIOS)
+ETX_TEST(test_faults_files, .rows = faults_n_scenarios)
 {
     const struct faults_scenario *scenario = &faults_scenarios[_i];
     struct reference reference;
@@ -226,7 +226,7 @@ static int64_t n_broken(
     return n_broken;
 }
 
-ETX_TEST(test_faults_power_cut, .rows = FAULTS_N_SCENARIOS)
+ETX_TEST(test_faults_power_cut, .rows = faults_n_scenarios)
 {
     const struct faults_scenario *scenario = &faults_scenarios[_i];
 

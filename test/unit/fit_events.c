@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define MASS    0.13957        /* GeV */
-#define STEP    0.05           /* mm */
+#define STEP    0.5            /* mm */
 #define PITCH_U 0.05f          /* mm */
 #define TURN    0.299792458e-3 /* rad per mm, T and 1/GeV */
 
