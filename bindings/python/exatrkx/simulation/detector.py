@@ -33,6 +33,7 @@ class Design:
     pixel_volumes: tuple[int, ...]  # their cells know the charge
     barrel_volumes: tuple[int, ...]
     noise_share: dict[int, float]  # of the noise hits
+    radiation_lengths: dict[int, float]  # of a layer, crossed straight on
     # Depth over which charge is collected in the barrels, in half thicknesses;
     # in the end-caps it is 2.
     barrel_depth: float = 2.0

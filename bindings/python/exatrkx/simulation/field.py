@@ -2,8 +2,8 @@
 
 The field of the TrackML events is that of a solenoid: 2 T in its middle, weaker
 and with a radial part towards the ends. The turning of the tracks of those events
-agrees with a coil of 1.2 m radius and 5.3 m length. Closed form: Derby and Olbert, "Cylindrical magnets and ideal
-solenoids", Am. J. Phys. 78 (2010) 229, equations 6 to 8.
+agrees with a coil of 1.2 m radius and 5.3 m length. Closed form: Derby and Olbert,
+"Cylindrical magnets and ideal solenoids", Am. J. Phys. 78 (2010) 229, equations 6 to 8.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -89,6 +89,9 @@ class Particles:
         return len(self.particle_id)
 
 
+VERTEX_SHIFT = 52  # of the collision in a particle_id
+
+
 def pack_particle_id(
     vertex: np.ndarray,
     primary: np.ndarray,
@@ -100,7 +103,7 @@ def pack_particle_id(
     The fields are vertex, primary particle, generation, secondary particle
     and process; the process is written equal to the generation.
     """
-    packed: np.ndarray = (vertex << 52) | (primary << 36) | (generation << 24)
+    packed: np.ndarray = (vertex << VERTEX_SHIFT) | (primary << 36) | (generation << 24)
     packed |= (secondary << 12) | generation
     return packed
 

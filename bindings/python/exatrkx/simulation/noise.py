@@ -36,7 +36,14 @@ class Noise:
 
 def generate(rng: np.random.Generator, modules: Modules, n: int) -> Noise:
     """n noise hits."""
-    module = random_modules(rng, modules, n)
+    return on_modules(rng, modules, random_modules(rng, modules, n))
+
+
+def on_modules(
+    rng: np.random.Generator, modules: Modules, module: np.ndarray
+) -> Noise:
+    """A noise hit on each of these modules [n]."""
+    n = len(module)
     point = random_points(rng, modules, module)
     barrel = np.isin(modules.volume_id[module], modules.design.barrel_volumes)
     slope = random_slopes(rng, barrel)

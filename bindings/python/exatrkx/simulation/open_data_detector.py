@@ -50,6 +50,11 @@ DESIGN = Design(
         29: 0.09,
         30: 0.04,
     },
+    radiation_lengths={
+        **dict.fromkeys((16, 17, 18), 0.012),
+        **dict.fromkeys((23, 24, 25), 0.015),
+        **dict.fromkeys((28, 29, 30), 0.021),
+    },
     stereo_volumes=(28, 29, 30),
 )
 

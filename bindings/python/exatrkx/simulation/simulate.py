@@ -24,13 +24,16 @@ import numpy as np
 
 from ..files.trackml_csv import Table, event_path, write_table
 from . import (
+    conversions,
     detector,
     fatras,
     faults,
     field,
     generator,
+    guns,
     merge,
     noise,
+    pythia,
     secondaries,
     space_points,
     weights,
@@ -38,6 +41,7 @@ from . import (
 from .faults import Faults
 
 SETS = {"small": 2, "medium": 20, "large": 60, "full": 200}
+DISPLACED = 0.15
 MAX_PILEUP = 2047  # the vertex field of particle_id in 63 bits
 MAX_OFFSET = 1000.0  # mm
 
@@ -46,15 +50,17 @@ MAX_OFFSET = 1000.0  # mm
 class Options:
     """The parts of one event."""
 
-    pileup: int
+    pileup: int  # collisions; with a process the mean number of further ones
     seed: int
     noise: float  # fraction of all hits
-    displaced: float  # fraction of all particles
+    displaced: float = 0.0  # fraction of all particles
     decays: float = 0.0  # fraction of displaced particles
     merge: bool = False  # clusters that touch
     beam: generator.Beam = generator.Beam()
     secondaries: bool = False  # of nuclear interactions
     faults: Faults = Faults()
+    process: pythia.Collisions | None = None  # in place of the own collisions
+    guns: tuple[guns.Gun, ...] = ()
 
 
 def simulate_event(
@@ -63,9 +69,7 @@ def simulate_event(
     """The four tables of one event."""
     seeds = np.random.SeedSequence((options.seed, event))
     rng = np.random.default_rng(seeds.spawn(1)[0])
-    particles = generator.generate(
-        rng, options.pileup, options.displaced, options.decays, options.beam
-    )
+    particles = event_particles(rng, simulation.modules, options)
     acts_seed = int(seeds.generate_state(1, np.uint64)[0] >> 1)
     found, ends = simulation.run(particles, acts_seed)
     if options.secondaries:
@@ -75,19 +79,54 @@ def simulate_event(
         hits, _ = simulation.run(more, acts_seed + 1)
         found = secondaries.joined_hits(found, hits, len(particles))
         particles = secondaries.joined(particles, more)
+    hits = seen_hits(rng, simulation.modules, found, event, options)
+    return event_tables(rng, simulation.modules, particles, hits)
+
+
+def seen_hits(
+    rng: np.random.Generator,
+    modules: detector.Modules,
+    found: fatras.Measurements,
+    event: int,
+    options: Options,
+) -> fatras.Measurements:
+    """The hits of particles as the detector writes them, with noise."""
     if options.merge:
-        found = merge.merge(simulation.modules, found)
+        found = merge.merge(modules, found)
     n_noise = round(len(found.module) * options.noise / (1.0 - options.noise))
-    noise_hits = noise.generate(rng, simulation.modules, n_noise)
+    noise_hits = noise.generate(rng, modules, n_noise)
+    world = modules, options.faults, options.seed
     if options.faults != Faults():
         found = faults.lose_hits(found, options.faults, options.seed, event)
-        world = simulation.modules, options.faults, options.seed
         found = faults.see(found, *world)
         noise_hits = faults.see(noise_hits, *world)
     hits = noise.joined(found, noise_hits)
-    if simulation.modules.design.stereo_volumes:
-        hits = space_points.join(simulation.modules, hits)
-    return event_tables(rng, simulation.modules, particles, hits)
+    if options.faults.hot_modules:
+        hot = faults.heat(*world, event)
+        hits = noise.joined(hits, faults.see(hot, *world))
+    if modules.design.stereo_volumes:
+        hits = space_points.join(modules, hits)
+    if options.faults.doubled:
+        hits = faults.twice(hits, options.faults, options.seed, event)
+    return hits
+
+
+def event_particles(
+    rng: np.random.Generator, modules: detector.Modules, options: Options
+) -> generator.Particles:
+    """The particles of collisions and guns."""
+    if options.process is None:
+        particles = generator.generate(
+            rng, options.pileup, options.displaced, options.decays, options.beam
+        )
+    else:
+        particles, photons = options.process.event(rng, options.pileup, options.beam)
+        electrons = conversions.generate(rng, photons, modules)
+        particles = secondaries.joined(particles, electrons)
+    vertex = int((particles.particle_id >> generator.VERTEX_SHIFT).max(initial=0)) + 1
+    for shot in guns.generate(rng, options.guns, vertex, options.beam):
+        particles = secondaries.joined(particles, shot)
+    return particles
 
 
 def event_tables(
@@ -234,6 +273,21 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--pileup", type=natural, metavar="P", help="collisions in an event")
     add("--set", choices=SETS, help=f"pile-up by name: {sets}")
+    add(
+        "--process",
+        choices=pythia.PROCESSES,
+        help="collisions by Pythia 8: one of this process and further inelastic "
+        "ones, as many on average as the pile-up",
+    )
+    add(
+        "--gun",
+        type=guns.parse,
+        action="append",
+        default=[],
+        metavar="KIND[:KEY=VALUE,...]",
+        help="particles to add to each event, may be repeated: "
+        + ", ".join(guns.KINDS),
+    )
     add("--seed", type=natural, default=1, metavar="S", help="default 1")
     add(
         "--detector",
@@ -251,7 +305,6 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--displaced",
         type=fraction,
-        default=0.15,
         metavar="F",
         help="particles born away from the beam line as a fraction of all "
         "particles, default 0.15",
@@ -259,7 +312,6 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--decays",
         type=fraction,
-        default=0.0,
         metavar="F",
         help="displaced particles that come in pairs from K0s, Lambda and "
         "photons as a fraction of the displaced ones, default 0",
@@ -297,6 +349,22 @@ def parser() -> argparse.ArgumentParser:
         default=(),
         metavar="V",
         help="volumes without hits: 9 14 18 are the end-caps of TrackML at positive z",
+    )
+    add(
+        "--hot-modules",
+        type=natural,
+        nargs=2,
+        default=(0, 0),
+        metavar=("N", "HITS"),
+        help="N modules in line, one of each of the innermost layers of the "
+        "barrels, have HITS noise hits more in every event",
+    )
+    add(
+        "--doubled",
+        type=fraction,
+        default=0.0,
+        metavar="F",
+        help="hits that are written twice as a fraction of all, default 0",
     )
     add(
         "--misalign",
@@ -367,11 +435,20 @@ def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
         command.error("give one of --pileup and --set")
     if args.set is not None:
         args.pileup = SETS[args.set]
-    if args.out is not None and not 1 <= args.pileup <= MAX_PILEUP:
-        command.error(f"--pileup must be from 1 to {MAX_PILEUP}")
+    if args.out is not None:
+        least = 0 if args.process is not None or args.gun else 1
+        most = MAX_PILEUP if args.process is None else pythia.MAX_MEAN
+        if not least <= args.pileup <= most:
+            command.error(f"--pileup must be from {least} to {most}")
+    if args.process is not None:
+        for name in ("displaced", "decays"):
+            if getattr(args, name) is not None:
+                command.error(f"--{name} has no effect on --process")
     if args.coil_centre != 0.0 and args.field != "solenoid":
         command.error(f"--coil-centre has no effect on --field {args.field}")
     known = fatras.DETECTORS[args.detector].DESIGN.sensors
+    if 0 < sum(args.hot_modules) and 0 in args.hot_modules:
+        command.error("--hot-modules: N and HITS must both be 1 or more")
     for volume in sorted(set(args.dead_volumes) - set(known)):
         command.error(f"--dead-volumes {volume}: the detector has {sorted(known)}")
     return args
@@ -384,8 +461,8 @@ def make_events(simulation: fatras.Fatras, args: argparse.Namespace) -> None:
         args.pileup,
         args.seed,
         args.noise,
-        args.displaced,
-        args.decays,
+        DISPLACED if args.displaced is None else args.displaced,
+        args.decays or 0.0,
         args.merge,
         generator.Beam(args.beam_spot, tuple(args.beam_offset)),
         args.secondaries,
@@ -394,7 +471,12 @@ def make_events(simulation: fatras.Fatras, args: argparse.Namespace) -> None:
             args.dead_modules,
             args.misalign,
             tuple(args.dead_volumes),
+            args.hot_modules[0],
+            args.hot_modules[1],
+            args.doubled,
         ),
+        None if args.process is None else pythia.Collisions(args.process),
+        tuple(args.gun),
     )
     for event in range(args.first_event, args.first_event + args.events):
         start = time.perf_counter()
@@ -423,7 +505,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if args.out is not None:
                 make_events(simulation, args)
     except ImportError as error:
-        print(f"simulate: {error}; try: pip install pyacts", file=sys.stderr)
+        package = "pythia8mc" if error.name == "pythia8mc" else "pyacts"
+        print(f"simulate: {error}; try: pip install {package}", file=sys.stderr)
         return 1
     except (OSError, ValueError, RuntimeError) as error:
         print(f"simulate: {error}", file=sys.stderr)

@@ -173,6 +173,12 @@ DESIGN = Design(
         17: 0.321,
         18: 0.038,
     },
+    # As in ACTS's material of modules and their layers.
+    radiation_lengths={
+        **dict.fromkeys((7, 8, 9), 0.017),
+        **dict.fromkeys((12, 13, 14), 0.029),
+        **dict.fromkeys((16, 17, 18), 0.040),
+    },
     # Twice module_t in the end-caps and once in the barrels: the cluster sizes
     # and the lengths of path in the pixel cells of TrackML say so.
     barrel_depth=1.0,
