@@ -163,8 +163,8 @@ class Conversions(unittest.TestCase):
         self.assertEqual(len(np.unique(found.particle_id)), len(found))
         np.testing.assert_array_equal(found.pdg, -11 * found.charge)
         point = {}
-        for row, place in enumerate(map(tuple, found.position.tolist())):
-            point.setdefault(place, []).append(row)
+        for row, where in enumerate(map(tuple, found.position.tolist())):
+            point.setdefault(where, []).append(row)
         whole = [rows for rows in point.values() if len(rows) == 2]
         self.assertGreater(len(whole), 100)
         for rows in whole:

@@ -36,7 +36,7 @@ class Photons:
 class Layers:
     """Cylinders about the beam line or discs across it, one entry for each."""
 
-    place: np.ndarray  # radius of a cylinder, z of a disc, mm
+    position: np.ndarray  # radius of a cylinder, z of a disc, mm
     low: np.ndarray  # bounds of |z| on a cylinder, of the radius on a disc
     high: np.ndarray
     depth: np.ndarray  # radiation lengths, straight through
@@ -55,11 +55,11 @@ def layers(modules: Modules, barrel: bool) -> Layers:
         half = modules.half_v[inside].max()
         if barrel:
             low, high = 0.0, np.abs(along[inside]).max() + half
-            place = across[inside].mean()
+            position = across[inside].mean()
         else:
             low, high = across[inside].min() - half, across[inside].max() + half
-            place = along[inside].mean()
-        rows.append((place, low, high, depth[inside][0]))
+            position = along[inside].mean()
+        rows.append((position, low, high, depth[inside][0]))
     return Layers(*np.array(rows).reshape(-1, 4).T)
 
 
@@ -93,12 +93,12 @@ def crossings(
     with np.errstate(divide="ignore", invalid="ignore"):
         if barrel:
             half = (x * px + y * py) / transverse
-            room = (surfaces.place**2 - x**2 - y**2) / transverse
-            step = np.where(room > 0.0, np.sqrt(half**2 + room) - half, np.inf)
+            square = (surfaces.position**2 - x**2 - y**2) / transverse
+            step = np.where(square > 0.0, np.sqrt(half**2 + square) - half, np.inf)
             other = np.abs(z + step * pz)
             slant = np.sqrt(1.0 + pz**2 / transverse)
         else:
-            step = (surfaces.place - z) / pz
+            step = (surfaces.position - z) / pz
             other = np.hypot(x + step * px, y + step * py)
             slant = np.sqrt(1.0 + transverse / pz**2)
         inside = (step > 0.0) & (other >= surfaces.low) & (other <= surfaces.high)

@@ -155,8 +155,8 @@ def cosmic(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     # Back along the direction to the cylinder of COSMIC_RADIUS.
     square = direction[:, 0] ** 2 + direction[:, 1] ** 2
     along = (point[:, :2] * direction[:, :2]).sum(axis=1) / square
-    room = (COSMIC_RADIUS**2 - (point[:, :2] ** 2).sum(axis=1)) / square
-    back = along + np.sqrt(along**2 + room)
+    rest = (COSMIC_RADIUS**2 - (point[:, :2] ** 2).sum(axis=1)) / square
+    back = along + np.sqrt(along**2 + rest)
     start = point - back[:, None] * direction
     start[:, 2] = np.clip(start[:, 2], -HALO_Z, HALO_Z)
     return start, direction

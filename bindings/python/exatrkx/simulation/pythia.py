@@ -106,7 +106,7 @@ def started(commands: tuple[str, ...]) -> Any:
 def saved_initialisation(commands: tuple[str, ...]) -> str:
     """The file with the initialisation for these commands; made if missing.
 
-    Of two processes that make it at once each writes its own, and one of two
+    Of two processes that make it concurrently each writes its own, and one of two
     equal files stays.
     """
     root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
