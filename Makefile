@@ -294,8 +294,8 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
-$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
+$(BUILD)/examples/etx-train: LDLIBS_PROGRAM := -lexatrkx_dist
+$(BUILD)/examples/etx-train: $(DIST_SHARED)
 $(BUILD)/examples/small/%: $(BUILD)/obj/examples/small/%.o $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(LDFLAGS) $< -L$(LIB) -lexatrkx $(RPATH_PROGRAM) -o $@

@@ -17,7 +17,6 @@ BEGIN {
     example["etx-seeds"] = event " --purity 0.9 --out seeds.csv"
     example["etx-train"] = "--config gnn.json --start filter.safetensors " data \
         " --out gnn.safetensors"
-    example["etx-train-distributed"] = example["etx-train"] " --ranks 4"
 }
 
 function plain(text)

@@ -128,7 +128,7 @@ static etx_status learn_completion(etx_model **model, const struct options *o,
     if (o->min_layers >= 0)
         options.min_layers = (int32_t)o->min_layers;
     return etx_model_learn_completion(model, start,
-        (const etx_event *const *)events->event, events->count, &options);
+        (const etx_event *const *)events->event, events->n, &options);
 }
 
 /* *model: start with a module map. */
@@ -146,7 +146,7 @@ static etx_status learn_map(etx_model **model, const struct options *o,
     set(&options.tail, o->tail);
     set(&options.margin, o->margin);
     return etx_model_learn_module_map(model, start,
-        (const etx_event *const *)events->event, events->count, &options);
+        (const etx_event *const *)events->event, events->n, &options);
 }
 
 /* *model: start with completion and, unless it is not wanted, first pass. */
@@ -161,7 +161,7 @@ static etx_status learn_tracks(etx_model **model, const struct options *o,
         return status;
     }
     status = etx_model_learn_first_pass(model, completed,
-        (const etx_event *const *)events->event, events->count, NULL);
+        (const etx_event *const *)events->event, events->n, NULL);
     etx_model_free(completed);
     return status;
 }
@@ -183,16 +183,27 @@ static int learn(const struct options *o, const etx_model *start,
             o->module_map != NULL ? "module map"
             : o->first_pass != 0  ? "completion and first pass"
                                   : "completion",
-            (long long)events->count);
+            (long long)events->n);
     etx_model_free(model);
     return result;
+}
+
+static int read_events(struct training_events *events, const struct options *o,
+    const etx_detector *detector)
+{
+    *events = (struct training_events){.name = o->data.item,
+        .n = o->data.count,
+        .detector = detector,
+        .event = program_allocate(o->data.count, sizeof(etx_event *))};
+    return training_read_events(events, o->n_threads) == ETX_OK
+               ? 0
+               : program_failed(o->data.item[events->failed]);
 }
 
 int main(int argc, char **argv)
 {
     struct options o = {NULL};
-    struct program_list none = {0};
-    struct training_events events = {.list = {&o.data, &none}};
+    struct training_events events = {.n = 0};
     etx_detector *detector = NULL;
     etx_model *model = NULL;
     int result;
@@ -205,12 +216,13 @@ int main(int argc, char **argv)
         result = program_detector(&detector, o.detector);
     if (result == 0)
         result = program_model(&model, o.model);
-    events.detector = detector;
     if (result == 0)
-        result = training_events_read(&events, o.n_threads);
+        result = read_events(&events, &o, detector);
     if (result == 0)
         result = learn(&o, model, &events);
-    training_events_free(&events);
+    for (int64_t k = 0; k < events.n; k++)
+        etx_event_free(events.event[k]);
+    free(events.event);
     etx_model_free(model);
     etx_detector_free(detector);
     program_list_free(&o.data);

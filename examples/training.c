@@ -1,12 +1,12 @@
-/* examples/training.c -- what the training programs share: events, config, log
- * and checkpoint files.
+/* examples/training.c -- the files of a training: events, config, model and
+ * checkpoints.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "training.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,116 +14,86 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "json.h"
 #include "program.h"
 
-volatile sig_atomic_t training_signal;
-
-static void note_signal(int number)
-{
-    training_signal = number;
-}
-
-void training_catch_signals(void)
-{
-    signal(SIGINT, note_signal);
-    signal(SIGTERM, note_signal);
-}
-
-void training_check_options(const struct training_options *options)
-{
-    if (options->config == NULL || options->out == NULL ||
-        options->data.count == 0)
-        exit(program_usage("--config, --data and --out are needed"));
-}
-
-int64_t training_validation_period(
-    const struct training_options *options, int64_t n_steps)
-{
-    return options->validate_every > 0 ? options->validate_every
-                                       : n_steps / 10 + 1;
-}
-
-/* ---------------------------------------------------------------- events -- */
+/* -------------------------------------------------------------- events -- */
 
 #define MAX_READERS 64
 
-const char *training_events_name(
-    const struct training_events *events, int64_t k)
+/* What the reading threads share. */
+struct reading {
+    struct training_events *events;
+    int64_t next; /* of events->index */
+    etx_status status;
+    char message[1024]; /* of the first failure */
+    pthread_mutex_t lock;
+};
+
+/* The next event to read, or -1. */
+static int64_t next_event(struct reading *reading)
 {
-    const int64_t first = events->list[0]->count;
+    const struct training_events *events = reading->events;
+    int64_t k = -1;
 
-    return k < first ? events->list[0]->item[k]
-                     : events->list[1]->item[k - first];
-}
-
-static int64_t next_event(struct training_events *events)
-{
-    int64_t k;
-
-    pthread_mutex_lock(&events->lock);
-    k = events->message != NULL ? events->count : events->next++;
-    pthread_mutex_unlock(&events->lock);
+    pthread_mutex_lock(&reading->lock);
+    if (reading->status == ETX_OK && reading->next < events->n)
+        k = events->index != NULL ? events->index[reading->next]
+                                  : reading->next;
+    reading->next += k >= 0;
+    pthread_mutex_unlock(&reading->lock);
     return k;
 }
 
-static void note_failure(struct training_events *events, const char *name)
+static void note_failure(struct reading *reading, etx_status status, int64_t k)
 {
-    const char *why = etx_last_error();
-    const size_t size = strlen(name) + strlen(why) + 3;
-
-    pthread_mutex_lock(&events->lock);
-    if (events->message == NULL) {
-        events->message = program_allocate((int64_t)size, 1);
-        snprintf(events->message, size, "%s: %s", name, why);
+    pthread_mutex_lock(&reading->lock);
+    if (reading->status == ETX_OK) {
+        reading->status = status;
+        reading->events->failed = k;
+        snprintf(
+            reading->message, sizeof reading->message, "%s", etx_last_error());
     }
-    pthread_mutex_unlock(&events->lock);
+    pthread_mutex_unlock(&reading->lock);
 }
 
 static void *read_some(void *argument)
 {
-    struct training_events *events = argument;
+    struct reading *reading = argument;
+    struct training_events *events = reading->events;
 
-    for (int64_t k = next_event(events); k < events->count;
-         k = next_event(events)) {
-        const char *name = training_events_name(events, k);
+    for (int64_t k = next_event(reading); k >= 0; k = next_event(reading)) {
+        const etx_status status = etx_event_read_trackml(
+            &events->event[k], events->name[k], events->detector);
 
-        if (etx_event_read_trackml(&events->event[k], name, events->detector) !=
-            ETX_OK)
-            note_failure(events, name);
+        if (status != ETX_OK)
+            note_failure(reading, status, k);
     }
     return NULL;
 }
 
-int training_events_read(struct training_events *events, int64_t n_threads)
+etx_status training_read_events(
+    struct training_events *events, int64_t n_threads)
 {
+    struct reading reading = {.events = events};
     pthread_t thread[MAX_READERS];
     int64_t n = 0;
 
-    events->count = events->list[0]->count + events->list[1]->count;
-    events->event = program_allocate(events->count, sizeof *events->event);
-    pthread_mutex_init(&events->lock, NULL);
-    while (n < n_threads - 1 && n < MAX_READERS &&
-           pthread_create(&thread[n], NULL, read_some, events) == 0)
+    pthread_mutex_init(&reading.lock, NULL);
+    while (n < n_threads - 1 && n < events->n - 1 && n < MAX_READERS &&
+           pthread_create(&thread[n], NULL, read_some, &reading) == 0)
         n++;
-    read_some(events);
+    read_some(&reading);
     while (n > 0)
         pthread_join(thread[--n], NULL);
-    pthread_mutex_destroy(&events->lock);
-    return events->message != NULL ? program_error("%s", events->message) : 0;
+    pthread_mutex_destroy(&reading.lock);
+    if (reading.status != ETX_OK)
+        etx_set_last_error(reading.message);
+    return reading.status;
 }
-
-void training_events_free(struct training_events *events)
-{
-    for (int64_t k = 0; k < events->count; k++)
-        etx_event_free(events->event[k]);
-    free(events->event);
-    free(events->message);
-}
-
-#define MAX_CONFIG_BYTES (1 << 16)
 
 /* -------------------------------------------------------------- config -- */
+
+#define MAX_CONFIG_BYTES (1 << 16)
 
 /* The bytes of a file with a zero after them; NULL when it cannot be read or
  * is too large. errno is 0 for the latter. */
@@ -172,168 +142,6 @@ int training_check_output(const char *path)
         result = program_error("%s: %s", path, strerror(errno));
     free(folder);
     return result;
-}
-
-/* --------------------------------------------------------------- start -- */
-
-void training_print_start(const etx_trainer *trainer, const char *start)
-{
-    if (etx_trainer_is_new(trainer))
-        puts("a new network, as the config has a \"model\"");
-    else
-        printf("the network of %s, trained on\n", start);
-    fflush(stdout);
-}
-
-/* ----------------------------------------------------------------- log -- */
-
-void training_means_add(
-    struct training_means *means, const etx_training_report *report)
-{
-    if (report->is_skipped)
-        return;
-    means->n++;
-    means->loss += report->loss;
-    means->gradient_norm += report->gradient_norm;
-    means->n_edges += report->n_edges;
-}
-
-/* A line of the log begins, named by a flag if it is no step. */
-static struct json begin_line(
-    FILE *log, const char *flag, const etx_training_report *report)
-{
-    struct json line = json_begin(log);
-
-    if (flag != NULL)
-        json_flag(&line, flag, 1);
-    json_integer(&line, "step", report->step);
-    json_number(&line, "seconds", report->seconds);
-    return line;
-}
-
-static void end_line(struct json *line)
-{
-    json_end(line);
-    fputc('\n', line->file);
-    fflush(line->file);
-}
-
-void training_log_step(FILE *log, const etx_training_report *report,
-    const struct training_means *means)
-{
-    const double n = (double)means->n;
-
-    if (log == NULL || means->n == 0)
-        return;
-    struct json line = begin_line(log, NULL, report);
-    json_measured(&line, "loss", means->loss / n);
-    json_measured(&line, "learning_rate", report->learning_rate);
-    json_measured(&line, "gradient_norm", means->gradient_norm / n);
-    json_measured(&line, "weight_norm", report->weight_norm);
-    json_measured(&line, "n_edges", means->n_edges / n);
-    json_measured(&line, "loss_scale", report->loss_scale);
-    if (report->n_skipped > 0)
-        json_integer(&line, "n_skipped", report->n_skipped);
-    end_line(&line);
-}
-
-void training_log_validation(FILE *log, const etx_training_report *report)
-{
-    if (log == NULL)
-        return;
-    struct json line = begin_line(log, "validation", report);
-    json_measured(&line, "loss", report->loss);
-    json_measured(&line, "efficiency", report->efficiency);
-    json_measured(&line, "purity", report->purity);
-    json_measured(&line, "auc", report->auc);
-    json_measured(&line, "threshold", report->threshold);
-    json_measured(&line, "n_edges", report->n_edges);
-    json_measured(&line, "pt_error", report->pt_error);
-    json_measured(&line, "pt_spread", report->pt_spread);
-    if (report->is_best)
-        json_flag(&line, "best", 1);
-    end_line(&line);
-}
-
-void training_log_rollback(FILE *log, const etx_training_report *report)
-{
-    if (log == NULL)
-        return;
-    struct json line = begin_line(log, "rollback", report);
-    json_measured(&line, "loss", report->loss);
-    json_integer(&line, "n_rollbacks", report->n_rollbacks);
-    end_line(&line);
-}
-
-void training_log_skipped(FILE *log, const etx_training_report *report)
-{
-    if (log == NULL)
-        return;
-    struct json line = begin_line(log, "skipped", report);
-    json_measured(&line, "loss", report->loss);
-    json_measured(&line, "loss_scale", report->loss_scale);
-    json_integer(&line, "n_skipped", report->n_skipped);
-    end_line(&line);
-}
-
-int training_log_open(FILE **log, const char *path)
-{
-    *log = path == NULL ? NULL : fopen(path, "a");
-    return path != NULL && *log == NULL
-               ? program_error("%s: cannot be written", path)
-               : 0;
-}
-
-int training_log_close(FILE *log, const char *path)
-{
-    int failed = 0;
-
-    if (log == NULL)
-        return 0;
-    /* Lines are flushed one by one, so that a failure may be long ago. */
-    failed = ferror(log) != 0;
-    failed |= fclose(log) != 0;
-    return failed ? program_error("%s: cannot be written", path) : 0;
-}
-
-/* ------------------------------------------------------------- messages -- */
-
-/* ", name value", unless it was not measured. */
-static void print_number(const char *name, double value)
-{
-    if (isfinite(value))
-        printf(", %s %.5f", name, value);
-}
-
-void training_print_validation(const etx_training_report *report, double n_hits)
-{
-    printf("step %lld: threshold %.5g", (long long)report->step,
-        report->threshold);
-    if (isnan(report->n_edges)) {
-        printf(", not measured: above %d edges per hit",
-            ETX_VALIDATION_EDGES_PER_HIT);
-    } else {
-        printf(", efficiency %.5f, purity %.4f", report->efficiency,
-            report->purity);
-        print_number("auc", report->auc);
-        print_number("loss", report->loss);
-        print_number("pT error", report->pt_error);
-        printf(", %.3f edges per hit", report->n_edges / n_hits);
-    }
-    printf(
-        ", %.0f s%s\n", report->seconds, report->is_best ? ", the best" : "");
-    fflush(stdout);
-}
-
-void training_print_early_end(const etx_trainer *trainer)
-{
-    const int64_t step = etx_trainer_steps_done(trainer);
-
-    if (!etx_trainer_is_finished(trainer) ||
-        step >= etx_trainer_n_steps(trainer))
-        return;
-    printf("no better validation: ended at step %lld\n", (long long)step);
-    fflush(stdout);
 }
 
 /* ----------------------------------------------------------- leftovers -- */

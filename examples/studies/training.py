@@ -9,7 +9,7 @@ Everything but what a line says is equal; configs and logs go to the folder OUT.
 10 570 hits, validated on a small one. Columns: the mean loss of the last tenth of the
 steps, loss and AUC of the validation, highest resident size of the whole program.
 
-`ranks`: what keeps a distributed training stable. build/examples/etx-train-distributed
+`ranks`: what keeps a distributed training stable. build/examples/etx-train
 on two shipped events: eight sectors per step on two ranks, at a learning rate that is
 too high on purpose. The trainings have the same bits on every run of one kind of
 processor. Standard library only.
@@ -157,7 +157,7 @@ def program(name: str, args: argparse.Namespace) -> list[Any]:
     first, second = DATA / "event000000000", DATA / "event000000001"
     rule = "turn" if name == "assigned in turn" else "balanced"
     return [
-        *(PROGRAMS / "etx-train-distributed", "--ranks", str(args.ranks)),
+        *(PROGRAMS / "etx-train", "--ranks", str(args.ranks)),
         *("--threads", "1", "--assign", rule, "--deadline", "600"),
         *("--data", first, "--data", second, "--validation", second),
     ]

@@ -5,7 +5,7 @@
 # event-parallel inference. $1: the build folder.
 set -eu
 build=$1
-train=$build/examples/etx-train-distributed
+train=$build/examples/etx-train
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -61,9 +61,15 @@ threads()
 
 threads 1 one || fail 'one rank'
 # shellcheck disable=SC2086
-timeout 120 "$build/examples/etx-train" --config "$tmp/short.json" $events \
-    --out "$tmp/alone" >/dev/null
-cmp "$tmp/one" "$tmp/alone" || fail 'one rank differs from etx-train'
+timeout 120 "$train" --config "$tmp/short.json" $events --out "$tmp/alone" \
+    >/dev/null
+cmp "$tmp/one" "$tmp/alone" || fail 'one rank differs from none'
+# One of several processes of which no other joins would train a model of its own.
+# shellcheck disable=SC2086
+! PMI_SIZE=3 timeout 120 "$train" --config "$tmp/short.json" $events \
+    --out "$tmp/x" >"$tmp/stdout" 2>"$tmp/stderr" || fail 'one of three processes'
+grep -q 'one of 3 processes' "$tmp/stderr" || fail 'no line about three processes'
+[ ! -e "$tmp/x" ] || fail 'one of three processes wrote a model'
 threads 4 four --log "$tmp/log" --scaling-report "$tmp/report" ||
     fail 'four threads'
 cmp "$tmp/one" "$tmp/four" || fail 'four threads differ from one'
@@ -84,7 +90,7 @@ values()
 }
 [ "$(values imbalance "$tmp/balanced.log")" != \
     "$(values imbalance "$tmp/turn.log")" ] || fail 'no graphs in turn'
-echo 'dist: 1 and 4 threads, and 2 with shards: the model of etx-train'
+echo 'dist: 1 and 4 threads, and 2 with shards: the model of one process'
 
 # The one graph of a step: whole it leaves a rank idle, in parts none. The losses
 # are the same up to rounding.
@@ -200,7 +206,7 @@ if taskset -c "$(taskset -cp $$ | sed 's/.*: //;s/[-,].*//')" true; then
         "$(taskset -cp $$ | sed 's/.*: //;s/[-,].*//')" "$train" --ranks 1 \
         --config "$tmp/short.json" --data examples/data/event000000000 \
         --time-limit 0.000001 --out "$tmp/core" >"$tmp/stdout"
-    grep -qx '1 ranks, rank 0 has 1 threads' "$tmp/stdout" ||
+    grep -qx 'ranks: 1, threads of rank 0: 1' "$tmp/stdout" ||
         fail 'one core, and not one thread'
     echo 'dist: a rank has a thread per core of its own'
 else

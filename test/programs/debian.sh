@@ -29,7 +29,7 @@ install_packages()
         --force-script-chrootless --log="$tmp/dpkg"
     dpkg "$@" -i "$tmp"/libexatrkx0_*.deb "$tmp"/libexatrkx-dist0_*.deb \
         "$tmp"/libexatrkx-dev_*.deb "$tmp"/exatrkx-tools_*.deb \
-        "$tmp"/exatrkx-tools-dist_*.deb
+        "$tmp"/exatrkx-tools-train_*.deb
     dpkg "$@" --unpack "$tmp"/python3-exatrkx_*.deb
     [ "$(dpkg "$@" -l | grep -c '^ii ')" = 5 ]
 }
@@ -58,7 +58,7 @@ grep -q /usr/share/exatrkx "$tmp/root/usr/bin/etx-find-tracks"
 # The flags of dpkg-buildflags arrive.
 nm -D "$LD_LIBRARY_PATH/libexatrkx.so.0" | grep -q __snprintf_chk
 [ "$(wc -l <"$tmp/tracks.csv")" -gt 100 ]
-"$tmp/root/usr/bin/etx-train-distributed" --help >"$tmp/help"
+"$tmp/root/usr/bin/etx-train" --help >"$tmp/help"
 if python3 -c 'import numpy' 2>/dev/null; then
     (cd "$tmp" && PYTHONDONTWRITEBYTECODE=1 \
         PYTHONPATH="$tmp/root/usr/lib/python3/dist-packages" \

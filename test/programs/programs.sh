@@ -389,25 +389,20 @@ grep -q '^no better validation: ended at step 3$' "$out/stdout" ||
 # Validations that cannot be measured end nothing, and are told.
 sed 's/"validation": {/&"patience": 1, "radius": 1000, /' \
     "$out/embedding.json" >"$out/wide.json"
-for program in etx-train 'etx-train-distributed --ranks 1'; do
-    # shellcheck disable=SC2086
-    exits 0 "$programs"/$program --config "$out/wide.json" \
-        --data examples/data/event000000000 --validate-every 1 \
-        --validation examples/data/event000000002 --out "$out/w.safetensors"
-    [ "$(grep -c 'not measured: above 300 edges per hit' "$out/stdout")" = 4 ] ||
-        fail "$program: a validation that is not measured"
-    # shellcheck disable=SC2086
-    exits 1 "$programs"/$program --config "$out/embedding.json" \
-        --data examples/data/event000000000 --out "$out/w.safetensors" \
-        --log /dev/full
-    grep -q '/dev/full' "$out/stderr" || fail "$program: a log on a full disk"
-    echo '{"stage": "gnn",
-        "seed" }' >"$out/broken.json"
-    # shellcheck disable=SC2086
-    exits 1 "$programs"/$program --config "$out/broken.json" \
-        --data examples/data/event000000000 --out "$out/w.safetensors"
-    grep -q 'line 2, column 16: ' "$out/stderr" || fail "$program: no line of the config"
-done
+exits 0 "$programs/etx-train" --config "$out/wide.json" \
+    --data examples/data/event000000000 --validate-every 1 \
+    --validation examples/data/event000000002 --out "$out/w.safetensors"
+[ "$(grep -c 'not measured: above 300 edges per hit' "$out/stdout")" = 4 ] ||
+    fail 'a validation that is not measured'
+exits 1 "$programs/etx-train" --config "$out/embedding.json" \
+    --data examples/data/event000000000 --out "$out/w.safetensors" \
+    --log /dev/full
+grep -q '/dev/full' "$out/stderr" || fail 'a log on a full disk'
+echo '{"stage": "gnn",
+    "seed" }' >"$out/broken.json"
+exits 1 "$programs/etx-train" --config "$out/broken.json" \
+    --data examples/data/event000000000 --out "$out/w.safetensors"
+grep -q 'line 2, column 12: ' "$out/stderr" || fail 'no line of the config'
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
 # Any family can be the graph network.

@@ -48,7 +48,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("what", choices=list(COMMANDS))
     add("--out", type=Path, required=True, metavar="DIR", help="of the runs")
-    add("--program", type=Path, default=Path("build/examples/etx-train-distributed"))
+    add("--program", type=Path, default=Path("build/examples/etx-train"))
     add("--start", type=Path, default=Path("examples/models/default.safetensors"))
     add("--data", action="append", default=[], metavar="EVENTS", help="repeatable")
     add("--ranks", type=counts, default=[1, 2, 4], metavar="N,...")

@@ -47,7 +47,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Trainings:
-    """Trainings of etx-train-distributed to measure."""
+    """Trainings of etx-train to measure."""
 
     program: Path
     start: Path

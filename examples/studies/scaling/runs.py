@@ -2,7 +2,7 @@
 
 A folder of runs holds `sizes.json` (edges of a graph, graphs of a step, bytes
 of the gradient, cores of the machine), `EDGES.jsonl`, the report of
-etx-train-distributed, and `sums.jsonl`, all-reduces of several sizes.
+etx-train, and `sums.jsonl`, all-reduces of several sizes.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -37,7 +37,7 @@ class Sizes:
 def training(
     program: Path, config: Path, folder: Path, name: str, data: Sequence[str]
 ) -> list[str]:
-    """etx-train-distributed on one thread per rank, with a report of this name."""
+    """etx-train on one thread per rank, with a report of this name."""
     line = [program, "--threads", "1", "--config", config]
     line += ["--out", folder / "model.safetensors"]
     line += ["--scaling-report", folder / f"{name}.jsonl"]

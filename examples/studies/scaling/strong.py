@@ -27,7 +27,7 @@ ALONE, SHARED, SEPARATE = "one", "two", "separate"
 
 @dataclass(frozen=True)
 class Work:
-    """A training, of etx-train-distributed."""
+    """A training, of etx-train."""
 
     program: Path
     start: Path

@@ -25,7 +25,7 @@ from scaling.strong import describe
 GRADIENT = 200000
 EDGES = [5000, 20000]
 GRAPHS = 8
-PROGRAM = BUILD / "examples" / "etx-train-distributed"
+PROGRAM = BUILD / "examples" / "etx-train"
 
 
 class Scaling(unittest.TestCase):
