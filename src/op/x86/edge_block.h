@@ -18,13 +18,13 @@ struct etx_edge_block {
     float score[ETX_EDGE_BLOCK]; /* 0.5 without scores */
 };
 
-/* No coordinate that near features are computed from is larger, in mm. */
-#define ETX_EDGE_NEAR 1e5f
+/* No coordinate that float32 features are computed from is larger, in mm. */
+#define ETX_EDGE_MAX_COORDINATE 1e5f
 
 /* value [ETX_EDGE_BLOCK] = a feature before scaling, in float32, of edges
- * whose coordinates are within ETX_EDGE_NEAR. 0: this feature has no vector
+ * whose coordinates are within ETX_EDGE_MAX_COORDINATE. 0: this feature has no vector
  * version and the reference serves it. */
-int32_t ETX_ISA_NAME(near_edge_feature)(
+int32_t ETX_ISA_NAME(float32_edge_feature)(
     float *value, const struct etx_edge_block *block, int32_t feature);
 
 #endif

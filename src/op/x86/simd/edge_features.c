@@ -1,7 +1,7 @@
 /* op/x86/simd/edge_features.c -- geometry of edges, a block at a time.
  *
  * A feature of a block of edges is a loop over arrays that stay in the first
- * level cache (near_edges.c). The reference serves blocks with coordinates
+ * level cache (float32_edges.c). The reference serves blocks with coordinates
  * beyond any detector, and the features that have no vector version.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -91,7 +91,7 @@ static void run_pass(
     struct etx_edge_block block;
     float value[BLOCK];
 
-    if (!(read_ends(&block, args, first, n) <= ETX_EDGE_NEAR)) {
+    if (!(read_ends(&block, args, first, n) <= ETX_EDGE_MAX_COORDINATE)) {
         run_reference(args->out + first * args->n_features, args, 0,
             args->n_features, first, n);
         return;
@@ -99,7 +99,7 @@ static void run_pass(
     for (int32_t k = 0; k < args->n_features; k++) {
         const float factor = 1.0f / args->scale[k];
 
-        if (ETX_ISA_NAME(near_edge_feature)(value, &block, args->feature[k]))
+        if (ETX_ISA_NAME(float32_edge_feature)(value, &block, args->feature[k]))
             for (int64_t t = 0; t < BLOCK; t++)
                 value[t] *= factor;
         else

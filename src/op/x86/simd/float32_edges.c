@@ -1,4 +1,4 @@
-/* op/x86/simd/near_edges.c -- geometry of edges inside a detector.
+/* op/x86/simd/float32_edges.c -- geometry of edges inside a detector.
  *
  * In float32: no intermediate overflows, and differences of products are
  * rounded as one (Jeannerod, Louvet, Muller, Math. Comp. 82 (2013)), so that
@@ -18,7 +18,7 @@
 #define MIN_DR    1e-6f  /* mm */
 #define MAX_SLOPE 100.0f /* half turns per m */
 #define MAX_LOGIT 16.0f
-#define FAR       1e9f /* from here on asinh is log(2 a) */
+#define LARGE     1e9f /* from here on asinh is log(2 a) */
 
 INLINE vec with_sign_of(vec magnitude, vec x)
 {
@@ -64,13 +64,13 @@ INLINE vec logarithm(vec x)
 INLINE vec arsinh(vec x)
 {
     const vec a = v_abs(x);
-    const vec near = v_min(a, v_set1(FAR));
-    const vec sum = near + v_sqrt(v_fma(near, near, v_set1(1.0f)));
-    const vmask is_near = v_less_equal(a, v_set1(FAR));
-    const vec log_sum = logarithm(v_select(is_near, sum, a));
+    const vec small = v_min(a, v_set1(LARGE));
+    const vec sum = small + v_sqrt(v_fma(small, small, v_set1(1.0f)));
+    const vmask is_small = v_less_equal(a, v_set1(LARGE));
+    const vec log_sum = logarithm(v_select(is_small, sum, a));
 
     return with_sign_of(
-        v_select(is_near, log_sum, log_sum + v_set1(0.693147181f)), x);
+        v_select(is_small, log_sum, log_sum + v_set1(0.693147181f)), x);
 }
 
 /* atan2(y, x). The smaller of |x|, |y| over the larger is in 0 .. 1; above
@@ -211,7 +211,7 @@ INLINE int32_t evaluate(float *value, const struct etx_edge_block *block,
     return 1;
 }
 
-int32_t ETX_ISA_NAME(near_edge_feature)(
+int32_t ETX_ISA_NAME(float32_edge_feature)(
     float *value, const struct etx_edge_block *block, int32_t feature)
 {
     switch (feature) {
