@@ -172,7 +172,6 @@ RPATH_INSTALLED := $(shell realpath -ms --relative-to=$(PREFIX)/bin $(LIBDIR))
 RPATH_PROGRAM = -Wl,-rpath,'$$ORIGIN/$(RPATH_INSTALLED)' \
     -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(@D) $(LIB))'
 
-PYTHON_C := bindings/python/exatrkx/_declarations.py
 
 # ----------------------------------------------------------------- targets --
 
@@ -314,8 +313,7 @@ docs: $(SHARED)
 
 # The C interface for Python, from the headers; test/python compares.
 declarations:
-	@python3 bindings/python/generate_declarations.py > $(PYTHON_C).new
-	@mv $(PYTHON_C).new $(PYTHON_C)
+	@python3 bindings/python/generate_declarations.py
 
 format:
 	@git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i

@@ -1,12 +1,13 @@
-"""generate_declarations -- exatrkx/_declarations.py from the public headers.
+"""generate_declarations -- the interface of C for Python.
 
-    python3 bindings/python/generate_declarations.py > \\
-        bindings/python/exatrkx/_declarations.py
+    python3 bindings/python/generate_declarations.py
 
-(`make declarations`). Reads the small part of C that include/exatrkx/*.h are
-written in and refuses anything else, so a declaration is either translated or
-an error. The tests compare the result with the file in the repository, and
-its structs with what the compiler makes of the headers.
+(`make declarations`) writes exatrkx/_declarations.py from the public headers,
+and exatrkx/_options.py, the dataclasses of options, from them and the defaults
+in src/stage/options.c. Reads the small part of C that these files are written
+in and refuses anything else, so a declaration is either translated or an
+error. The tests compare the results with the files in the repository, and the
+structs with what the compiler makes of the headers.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -14,11 +15,12 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from pathlib import Path
 
-INCLUDE = Path(__file__).resolve().parents[2] / "include" / "exatrkx"
+HERE = Path(__file__).resolve().parent
+INCLUDE = HERE.parents[1] / "include" / "exatrkx"
+OPTIONS_C = HERE.parents[1] / "src" / "stage" / "options.c"
 FIRST = ("version.h", "exatrkx.h")  # what the other headers include
 OTHERS = ("dist.h",)  # of libraries that the package does not load
 
@@ -42,7 +44,7 @@ CHECKED = {f"c.c_int{bits}": f"Int{bits}" for bits in (32, 64)}
 
 HEAD = '''"""_declarations -- the C interface of libexatrkx for ctypes.
 
-Made by generate_declarations.py from include/exatrkx/*.h; change those.
+Written by generate_declarations.py from include/exatrkx/*.h; change those.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -92,6 +94,47 @@ class Int64(c.c_int64):
 
 
 '''
+
+
+OPTIONS_HEAD = '''"""_options -- options of calls, as dataclasses.
+
+Written by generate_declarations.py from include/exatrkx/*.h and
+src/stage/options.c; change those.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from . import _declarations, _library
+from ._context import choose
+
+
+class Options:
+    """Fields of an options struct of the library."""
+
+    _struct: ClassVar[type[ctypes.Structure]]
+    _choices: ClassVar[dict[str, dict[str, int]]] = {}  # numbers by name
+
+    def _filled(self) -> ctypes.Structure:
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
+        for name, table in self._choices.items():
+            values[name] = choose(name, values[name], table)
+        return _library.defaults(self._struct, **values)
+'''
+
+# Structs that Python has as a class; the others are arguments of functions.
+CLASSES = ("label", "completion", "first_pass", "module_map", "fit")
+# Not fields of the class: the shape of an array is of the array.
+SHAPES = ("n_r", "n_z", "reserved")
 
 
 class Unknown(Exception):
@@ -237,6 +280,131 @@ def parameter_list(text: str) -> list[str]:
     return [p.strip() for p in re.split(r",(?![^(]*\))", text)]
 
 
+def presets(text: str) -> dict[str, dict[str, tuple[str, str, str]]]:
+    """By struct and field: default, lowest and highest value, as options.c has
+    them."""
+    found: dict[str, dict[str, tuple[str, str, str]]] = {}
+    for block in re.findall(
+        r"^#define S (.*?)^#undef S", text, re.MULTILINE | re.DOTALL
+    ):
+        struct, body = block.split("\n", 1)
+        found[struct] = {}
+        for name, rest in re.findall(
+            r"\w*FIELD\w*\(S, (\w+),\s*([^()]*?)\)", body, re.DOTALL
+        ):
+            preset, low, high = re.split(r",\s*", rest)[:3]
+            found[struct][name] = preset, low, high
+    return found
+
+
+def commented(
+    text: str, struct: str
+) -> tuple[str, list[tuple[str, str, str]]]:
+    """The comment of a struct, and type, name and comment of its fields."""
+    found = re.search(
+        r"/\*((?:(?!\*/).)*)\*/\s*typedef struct " + struct + r" \{(.*?)\}",
+        text,
+        re.DOTALL,
+    )
+    if found is None:
+        raise Unknown(struct)
+    body = re.sub(
+        r"^\s*/\*.*?\*/", "", found[2], flags=re.MULTILINE | re.DOTALL
+    )
+    fields = re.findall(
+        r"([\w ]+[ *]+)(\w+);[ \n]*(?:/\*(.*?)\*/)?", body, re.DOTALL
+    )
+    return plain(found[1]), [(t.strip(), n, plain(c)) for t, n, c in fields]
+
+
+def plain(comment: str) -> str:
+    """The text of a comment of several lines."""
+    return " ".join(comment.replace("\n *", "\n").replace("*", "").split())
+
+
+def options_field(
+    kind: str,
+    comment: str,
+    preset: tuple[str, str, str],
+    names: dict[str, str],
+) -> tuple[str, str, str]:
+    """Type and default in Python, and the prefix of its constants or ''."""
+    if kind.endswith("*"):
+        return "Any", "None", ""
+    if found := re.match(r"(ETX_\w+_);", comment):
+        name = preset[0].removeprefix(found[1]).lower()
+        return "str", f'"{name}"', found[1]
+    if kind == "float":
+        return "float", str(float(preset[0].rstrip("f"))), ""
+    if preset[1:] == ("0", "1"):
+        return "bool", str(preset[0] == "1"), ""
+    return "int", names.get(preset[0], preset[0]), ""
+
+
+def options_class(
+    name: str,
+    text: str,
+    table: dict[str, tuple[str, str, str]],
+    numbers: list[str],
+) -> list[str]:
+    """The lines of a dataclass."""
+    struct = f"etx_{name}_options"
+    about, fields = commented(text, struct)
+    if [field for _, field, _ in fields[1:]] != list(table):
+        raise Unknown(f"{struct}: other fields than in {OPTIONS_C.name}")
+    title = "".join(part.capitalize() for part in name.split("_"))
+    names = dict(one.split(" = ") for one in numbers)
+    lines = [
+        "",
+        "",
+        "@dataclass(frozen=True)",
+        f"class {title}Options(Options):",
+    ]
+    lines += textwrap.wrap(
+        f'"""{about}"""', 79, initial_indent="    ", subsequent_indent="    "
+    )
+    lines += ["", f"    _struct = _declarations.{struct}"]
+    body = []
+    for kind, field, comment in fields[1:]:
+        if field in SHAPES:
+            continue
+        python, value, prefix = options_field(
+            kind, comment, table[field], names
+        )
+        if prefix:
+            chosen = [n for n in names if n.startswith(prefix)]
+            keys = [n.removeprefix(prefix).lower() for n in chosen]
+            comment = f"{', '.join(keys[:-1])} or {keys[-1]}"
+            lines += ["    _choices: ClassVar[dict[str, dict[str, int]]] = {", f'        "{field}": {{']
+            lines += [
+                f'            "{key}": _declarations.{n},'
+                for key, n in zip(keys, chosen)
+            ]
+            lines += ["        }", "    }"]
+        body += textwrap.wrap(
+            comment, 79, initial_indent="    # ", subsequent_indent="    # "
+        )
+        body.append(f"    {field}: {python} = {value}")
+    return [*lines, "", *body]
+
+
+def generate_options(include: Path = INCLUDE, table: Path = OPTIONS_C) -> str:
+    """The text of _options.py."""
+    text = "\n".join(path.read_text() for path in sorted(include.glob("*.h")))
+    found = presets(table.read_text())
+    lines = [OPTIONS_HEAD.rstrip("\n")]
+    for name in CLASSES:
+        lines += options_class(
+            name, text, found[f"etx_{name}_options"], constants_of(text)
+        )
+    return "\n".join(lines) + "\n"
+
+
+def constants_of(text: str) -> list[str]:
+    """constants, of a text with comments."""
+    return constants(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL))
+
+
 def generate(include: Path = INCLUDE) -> str:
     """The text of _declarations.py."""
     interface = Interface()
@@ -247,4 +415,6 @@ def generate(include: Path = INCLUDE) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(generate())
+    package = HERE / "exatrkx"
+    (package / "_declarations.py").write_text(generate())
+    (package / "_options.py").write_text(generate_options())

@@ -58,10 +58,27 @@ def ctypes_layout(structs: tuple) -> list[str]:
 
 class TestDeclarations(unittest.TestCase):
     def test_up_to_date(self) -> None:
-        path = PACKAGE / "exatrkx" / "_declarations.py"
-        self.assertEqual(
-            generator().generate(), path.read_text(), "run make declarations"
-        )
+        for name, text in (
+            ("_declarations.py", generator().generate()),
+            ("_options.py", generator().generate_options()),
+        ):
+            with self.subTest(name):
+                path = PACKAGE / "exatrkx" / name
+                self.assertEqual(text, path.read_text(), "run make declarations")
+
+    def test_options(self) -> None:
+        """The defaults of the dataclasses are the library's."""
+        import exatrkx
+
+        for name in generator().CLASSES:
+            title = "".join(part.capitalize() for part in name.split("_"))
+            options = getattr(exatrkx, f"{title}Options")()
+            struct = type(options)._struct
+            default = struct()
+            size = ctypes.sizeof(struct)
+            init = getattr(exatrkx._library.library, f"{struct.__name__}_init")
+            self.assertEqual(init(ctypes.byref(default), size), 0)
+            self.assertEqual(bytes(options._filled()), bytes(default), name)
 
     def test_every_symbol(self) -> None:
         from exatrkx import _declarations

@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from ._event import PARTICLE as PARTICLE
     from ._event import Event as Event
     from ._events import Events as Events
-    from ._fit import FitOptions as FitOptions
     from ._fit import TrackParameters as TrackParameters
     from ._fit import fit_tracks as fit_tracks
     from ._fit import resolve_tracks as resolve_tracks
     from ._fit import select_tracks as select_tracks
     from ._graph import Graph as Graph
-    from ._model import CompletionOptions as CompletionOptions
     from ._model import Detector as Detector
-    from ._model import FirstPassOptions as FirstPassOptions
-    from ._model import LabelOptions as LabelOptions
     from ._model import Model as Model
-    from ._model import ModuleMapOptions as ModuleMapOptions
+    from ._options import CompletionOptions as CompletionOptions
+    from ._options import FirstPassOptions as FirstPassOptions
+    from ._options import FitOptions as FitOptions
+    from ._options import LabelOptions as LabelOptions
+    from ._options import ModuleMapOptions as ModuleMapOptions
     from ._stages import build_graph as build_graph
     from ._stages import complete_tracks as complete_tracks
     from ._stages import embed as embed
@@ -86,9 +86,10 @@ _NAMES_OF = {
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
     "_events": "Events",
-    "_fit": "FitOptions TrackParameters fit_tracks resolve_tracks select_tracks",
+    "_fit": "TrackParameters fit_tracks resolve_tracks select_tracks",
     "_graph": "Graph",
-    "_model": "CompletionOptions Detector FirstPassOptions LabelOptions Model "
+    "_model": "Detector Model",
+    "_options": "CompletionOptions FirstPassOptions FitOptions LabelOptions "
     "ModuleMapOptions",
     "plotting.phoenix": "write_phoenix",
     "plotting.picture": "picture",

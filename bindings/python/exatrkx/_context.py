@@ -16,23 +16,19 @@ from typing import Any
 from . import _declarations, _errors, _handle, _html, _interrupt, _library
 from ._declarations import etx_context_options, etx_stage_timing
 
-DEVICES = {
-    "cpu": _declarations.ETX_DEVICE_CPU,
-    "cuda": _declarations.ETX_DEVICE_CUDA,
-}
-CPU_LEVELS = {
-    "best": _declarations.ETX_CPU_BEST,
-    "ref": _declarations.ETX_CPU_REF,
-    "avx2": _declarations.ETX_CPU_AVX2,
-    "avx512": _declarations.ETX_CPU_AVX512,
-}
-PRECISIONS = {
-    "best": _declarations.ETX_PRECISION_BEST,
-    "float32": _declarations.ETX_PRECISION_FLOAT32,
-    "float16": _declarations.ETX_PRECISION_FLOAT16,
-    "bfloat16": _declarations.ETX_PRECISION_BFLOAT16,
-    "tf32": _declarations.ETX_PRECISION_TF32,
-}
+
+def numbers(prefix: str) -> dict[str, int]:
+    """The constants of the library that begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix).lower(): number
+        for name, number in vars(_declarations).items()
+        if name.startswith(prefix)
+    }
+
+
+DEVICES = numbers("ETX_DEVICE_")
+CPU_LEVELS = numbers("ETX_CPU_")
+PRECISIONS = numbers("ETX_PRECISION_")
 MAX_THREADS = 256
 INTERRUPT_INTERVAL = 50  # ms between two looks for Ctrl-C, which take the lock
 CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[

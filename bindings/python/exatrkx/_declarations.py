@@ -1,6 +1,6 @@
 """_declarations -- the C interface of libexatrkx for ctypes.
 
-Made by generate_declarations.py from include/exatrkx/*.h; change those.
+Written by generate_declarations.py from include/exatrkx/*.h; change those.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -372,7 +372,7 @@ class etx_team(c.Structure):
         ("struct_size", c.c_uint32),
         ("rank", c.c_int32),
         ("n_ranks", c.c_int32),
-        ("assign", c.c_int32),
+        ("assignment", c.c_int32),
         ("is_fast", c.c_int32),
         ("reserved", c.c_int32),
         ("self", c.c_void_p),

@@ -13,29 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _declarations, _errors, _handle, _html, _library
+from . import _errors, _handle, _html, _library
 from ._arrays import address, array, together
-from ._context import choose
+from ._context import choose, numbers
 from ._declarations import (
     etx_evaluation,
     etx_evaluation_counts,
     etx_evaluation_options,
+    etx_rate,
 )
 from ._event import Event
 from ._tracks import Tracks
 
-MATCHINGS = {
-    "double_majority": _declarations.ETX_MATCH_DOUBLE_MAJORITY,
-    "atlas": _declarations.ETX_MATCH_ATLAS,
-    "perfect": _declarations.ETX_MATCH_PERFECT,
-}
-VARIABLES = {
-    "pt": _declarations.ETX_VARIABLE_PT,
-    "eta": _declarations.ETX_VARIABLE_ETA,
-    "radius": _declarations.ETX_VARIABLE_RADIUS,
-}
-
-
+MATCHINGS = numbers("ETX_MATCH_")
+VARIABLES = numbers("ETX_VARIABLE_")
 COUNTS = {
     "physics_efficiency": ("n_selected_matched", "n_particles_selected"),
     "technical_efficiency": (
@@ -151,7 +142,7 @@ def evaluation_of(out: Any, counts: Any) -> Evaluation:
         name: Rate(rate.value, rate.low, rate.high)
         for name in (field[0] for field in etx_evaluation._fields_)
         for rate in [getattr(out, name)]
-        if isinstance(rate, _declarations.etx_rate)
+        if isinstance(rate, etx_rate)
     }
     names = [name for name, kind in counts._fields_ if name.startswith("n_")]
     return Evaluation(

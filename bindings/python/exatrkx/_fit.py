@@ -18,46 +18,27 @@ from ._arrays import address, array
 from ._context import Context, context_or_default
 from ._event import Event
 from ._model import Detector, Model
+from ._options import FitOptions
 from ._tracks import Tracks
 
 NAMES = ("d0", "z0", "phi", "theta", "q_over_pt")
 
 
-@dataclass(frozen=True)
-class FitOptions:
-    """What fit_tracks assumes of detector and particle."""
-
-    field: float = 0.0  # T along z; 0: field_map, or what the model learned
-    material: float = 0.02  # radiation lengths of a module
-    mass: float = 0.13957  # GeV, for scattering and energy loss
-    resolution_scale: float = 1.0  # in units of pitch / sqrt(12)
-    max_hit_chi2: float = 0.0  # of an outlier; 0: none
-    field_map: Any = None  # [n_r, n_z, 2] T: along the radius, along z
-    max_r: float = 0.0  # mm: the map has r from 0 to max_r
-    max_z: float = 0.0  # mm: and z from -max_z to max_z
-    energy_loss: float = 0.036  # GeV per radiation length; 0: none
-
-    def _filled(self) -> tuple[ctypes.Structure, Any]:
-        """The options struct, and the map that it points to."""
-        fields = {
-            one.name: getattr(self, one.name) for one in dataclasses.fields(self)
-        }
-        if self.field and self.field_map is not None:
-            raise ValueError(f"field {self.field} T and field_map: give one of them")
-        if (self.max_r or self.max_z) and self.field_map is None:
-            raise ValueError(
-                f"max_r {self.max_r} and max_z {self.max_z} mm: need a field_map"
-            )
-        if self.field_map is not None:
-            found = array("field_map", self.field_map, np.float32, -1, -1, 2)
-            n_r, n_z, _ = found.shape
-            fields |= {"field_map": address(found), "n_r": n_r, "n_z": n_z}
-        else:
-            found = fields.pop("field_map")
-        return (
-            _library.defaults(_declarations.etx_fit_options, **fields),
-            found,
+def filled(options: FitOptions) -> tuple[ctypes.Structure, Any]:
+    """The options struct, and the map that it points to."""
+    found = options.field_map
+    if options.field and found is not None:
+        raise ValueError(f"field {options.field} T and field_map: give one of them")
+    if (options.max_r or options.max_z) and found is None:
+        raise ValueError(
+            f"max_r {options.max_r} and max_z {options.max_z} mm: need a field_map"
         )
+    struct = dataclasses.replace(options, field_map=None)._filled()
+    if found is not None:
+        found = array("field_map", found, np.float32, -1, -1, 2)
+        struct.field_map = address(found)
+        struct.n_r, struct.n_z, _ = found.shape
+    return struct, found
 
 
 @dataclass(frozen=True)
@@ -98,7 +79,7 @@ def fit_tracks(
     outlier = np.zeros(int(tracks.offsets[-1]), np.uint8)
     chosen = FitOptions() if options is None else options
     _errors.expect("options", chosen, "FitOptions")
-    filled, _borrowed = chosen._filled()
+    options_struct, _borrowed = filled(chosen)
     with context_or_default(context)._use() as used:
         _library.call(
             "etx_fit_tracks",
@@ -109,7 +90,7 @@ def fit_tracks(
             _handle.pointer("event", event),
             _handle.pointer("detector", detector),
             None if model is None else _handle.pointer("model", model),
-            ctypes.byref(filled),
+            ctypes.byref(options_struct),
         )
     columns: dict[str, Any] = {
         field.name: np.ascontiguousarray(out[field.name])

@@ -10,13 +10,13 @@ import dataclasses
 import json
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import _declarations, _errors, _handle, _library
+from . import _errors, _handle, _library
+from ._options import CompletionOptions, FirstPassOptions, LabelOptions, Options
 
 PACKAGE = Path(__file__).parent
 STAGES = (
@@ -28,27 +28,6 @@ STAGES = (
     "first_pass",
 )
 SHIPPED = ("default", "accurate", "positions")
-UNITS = ("modules", "layers")  # of a module map, as ETX_MAP_ numbers them
-METHODS = {
-    name.removeprefix("ETX_LABEL_").lower(): number
-    for name, number in vars(_declarations).items()
-    if name.startswith("ETX_LABEL_")
-}
-
-
-@dataclass(frozen=True)
-class LabelOptions:
-    """How the hits of a scored graph become tracks."""
-
-    method: str = "components"  # or another of METHODS
-    cut: float = 0.5  # an edge counts when its score is above
-    min_hits: int = 3  # smaller tracks are dropped
-    # Of best_first alone: see etx_label_options in include/exatrkx/exatrkx.h.
-    sure_cut: float = 0.0
-    strong_cut: float = 0.0
-    support_hits: int = 3
-    max_curvature_change: float = 0.0  # 1/m, 0 = any
-    max_polar_change: float = 0.0  # sine, 0 = any
 
 
 def data_roots(package: Path) -> list[Path]:
@@ -76,60 +55,7 @@ def shipped(folder: str, name: str) -> Path:
     raise FileNotFoundError(f"{name}: in none of {[str(p) for p in paths]}")
 
 
-@dataclass(frozen=True)
-class CompletionOptions:
-    """How certain complete_tracks is that a hit belongs to a track, and which
-    new tracks it finds; distances are sums of squares of residuals in units of
-    their 68 % quantiles."""
-
-    max_distance: float = 64.0  # of a hit from the helix
-    max_join: float = 25.0  # of the end of another track; 0 joins none
-    max_random: float = 0.3  # unrelated hits expected as near
-    min_layers: int = 5  # of a new track; 0: no new tracks
-    min_pt: float = 0.3  # GeV, about, of a new track
-
-    def _filled(self) -> ctypes.Structure:
-        return _library.defaults(
-            _declarations.etx_completion_options, **dataclasses.asdict(self)
-        )
-
-
-@dataclass(frozen=True)
-class FirstPassOptions:
-    """Which long tracks find_long_tracks finds; distances as in
-    CompletionOptions."""
-
-    min_layers: int = 7  # of a track
-    min_pt: float = 0.18  # GeV, about
-    max_distance: float = 20.0  # of a hit from the helix
-    max_random: float = 0.1  # unrelated hits expected as near
-    min_hits: int = 0  # find_tracks has no first pass in smaller events
-
-    def _filled(self) -> ctypes.Structure:
-        return _library.defaults(
-            _declarations.etx_first_pass_options, **dataclasses.asdict(self)
-        )
-
-
-@dataclass(frozen=True)
-class ModuleMapOptions:
-    """How learn_module_map learns which hits may be joined."""
-
-    units: str = "modules"  # or "layers": what is known of a hit
-    use_triplets: bool = False  # an edge needs one that continues it
-    min_pt: float = 0.0  # GeV, of the tracks
-    tail: float = 0.0  # share of the values outside a window, at either end
-    margin: float = 10.0  # a window of n values is widened by margin / n of it
-
-    def _filled(self) -> ctypes.Structure:
-        values = dataclasses.asdict(self)
-        if self.units not in UNITS:
-            raise ValueError(f"units {self.units!r} is none of {UNITS}")
-        values["units"] = UNITS.index(self.units)
-        return _library.defaults(_declarations.etx_module_map_options, **values)
-
-
-def filled_of(options: Any, wanted: str) -> Any:
+def filled_of(options: Options, wanted: str) -> Any:
     """The options struct, by reference; TypeError for another class of options,
     whose struct the library would read as its own."""
     _errors.expect("options", options, wanted)
@@ -193,18 +119,18 @@ class Model(_handle.Immutable):
         config = self.config
         return tuple(name for name in STAGES if name in config)
 
-    def _options(self, kind: type, stage: str) -> dict[str, Any]:
+    def _options(self, kind: type[Options]) -> dict[str, Any]:
         """The values of a stage's options. A float32 is given by the fewest
         decimals that are read as it: 0.3, not 0.30000001192092896."""
-        name = f"etx_{stage}_options"
-        options = _library.defaults(getattr(_declarations, name))
-        _library.call(
-            f"etx_model_{stage}_options", ctypes.byref(options), self._pointer
-        )
-        values = {
+        options = _library.defaults(kind._struct)
+        stage = kind._struct.__name__.removeprefix("etx_")
+        _library.call(f"etx_model_{stage}", ctypes.byref(options), self._pointer)
+        values: dict[str, Any] = {
             field.name: getattr(options, field.name)
-            for field in dataclasses.fields(kind)
+            for field in dataclasses.fields(kind)  # type: ignore[arg-type]
         }
+        for name, table in kind._choices.items():
+            values[name] = list(table)[list(table.values()).index(values[name])]
         return {
             name: float(str(np.float32(x))) if isinstance(x, float) else x
             for name, x in values.items()
@@ -213,19 +139,18 @@ class Model(_handle.Immutable):
     @property
     def label_options(self) -> LabelOptions:
         """What find_tracks labels with."""
-        values = self._options(LabelOptions, "label")
-        names = {number: name for name, number in METHODS.items()}
-        return LabelOptions(**values | {"method": names[values["method"]]})
+        values = self._options(LabelOptions)
+        return LabelOptions(**values)
 
     @property
     def completion_options(self) -> CompletionOptions:
         """What find_tracks completes tracks with."""
-        return CompletionOptions(**self._options(CompletionOptions, "completion"))
+        return CompletionOptions(**self._options(CompletionOptions))
 
     @property
     def first_pass_options(self) -> FirstPassOptions:
         """What find_tracks finds long tracks with."""
-        return FirstPassOptions(**self._options(FirstPassOptions, "first_pass"))
+        return FirstPassOptions(**self._options(FirstPassOptions))
 
     def __repr__(self) -> str:
         if self.closed:

@@ -19,17 +19,11 @@ from numpy.typing import NDArray
 
 from . import _declarations, _errors, _handle, _library
 from ._arrays import address
-from ._context import Context, choose, context_or_default
+from ._context import Context, context_or_default
 from ._event import Event
 from ._graph import Graph
-from ._model import (
-    METHODS,
-    CompletionOptions,
-    FirstPassOptions,
-    LabelOptions,
-    Model,
-    filled_of,
-)
+from ._model import Model, filled_of
+from ._options import CompletionOptions, FirstPassOptions, LabelOptions
 from ._tracks import Tracks
 
 
@@ -213,11 +207,7 @@ def label(
     options = LabelOptions() if options is None else options
     _errors.expect("options", options, "LabelOptions")
     chosen = dataclasses.replace(options, **changes)
-    filled = _library.defaults(
-        _declarations.etx_label_options,
-        **dataclasses.asdict(chosen)
-        | {"method": choose("method", chosen.method, METHODS)},
-    )
+    filled = chosen._filled()
     with context_or_default(context)._use() as used:
         return Tracks(
             _handle.make(

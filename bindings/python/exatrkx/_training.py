@@ -16,13 +16,8 @@ from . import _errors, _handle, _html, _library, _progress
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
-from ._model import (
-    CompletionOptions,
-    FirstPassOptions,
-    Model,
-    ModuleMapOptions,
-    filled_of,
-)
+from ._model import Model, filled_of
+from ._options import CompletionOptions, FirstPassOptions, ModuleMapOptions
 
 
 @dataclass(frozen=True)
