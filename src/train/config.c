@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config.h"
 
+#include "arch/options.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "io/config.h"
@@ -12,7 +13,13 @@
 
 #define COUNT(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
 
-static const char *const stage_names[] = {"embedding", "filter", "gnn", NULL};
+#define STAGE_NAME(constant, name, objective, scores_edges)   #name,
+#define SCORES_EDGES(constant, name, objective, scores_edges) scores_edges,
+
+static const char *const stage_names[ETX_N_TRAIN_STAGES + 1] = {
+    ETX_TRAIN_STAGES(STAGE_NAME) NULL};
+static const int32_t scores_edges[ETX_N_TRAIN_STAGES] = {
+    ETX_TRAIN_STAGES(SCORES_EDGES)};
 
 static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
@@ -40,6 +47,7 @@ static etx_status read_top(
     const struct etx_json *stage = etx_json_get(json, "stage");
     const struct etx_json *seed = etx_json_get(json, "seed");
     const char *name = etx_json_text(stage);
+    char names[128];
     int32_t s = 0;
 
     if (name == NULL)
@@ -47,10 +55,11 @@ static etx_status read_top(
             ETX_ERR_FORMAT, "training config: \"stage\" is not a string");
     while (stage_names[s] != NULL && strcmp(stage_names[s], name) != 0)
         s++;
-    if (stage_names[s] == NULL)
+    if (stage_names[s] == NULL) {
+        etx_options_list(names, sizeof names, stage_names);
         return etx_fail(ETX_ERR_FORMAT,
-            "training config: stage \"%s\" is not embedding, filter or gnn",
-            name);
+            "training config: stage \"%s\" is none of %s", name, names);
+    }
     config->stage = s;
     if (seed == NULL)
         return ETX_OK;
@@ -65,6 +74,11 @@ static etx_status read_top(
 const char *etx_train_stage_name(int32_t stage)
 {
     return stage_names[stage];
+}
+
+int32_t etx_train_scores_edges(const struct etx_train_config *config)
+{
+    return scores_edges[config->stage];
 }
 
 etx_status etx_train_config_read(

@@ -11,11 +11,20 @@
 
 #include "base/status.h"
 
+/* What can be trained: X(constant, name, objective, scores_edges) is
+ * ETX_TRAIN_<constant>; name is its key in etx.config and its field of
+ * struct etx_model; etx_<objective>_objective is what it minimises
+ * (objective/objective.h). One that scores edges sees the graphs of the stages
+ * before it. */
+#define ETX_TRAIN_STAGES(X)                                                    \
+    X(EMBEDDING, embedding, embedding, 0)                                      \
+    X(FILTER, filter, edge, 1)                                                 \
+    X(GNN, gnn, edge, 1)
+
+#define ETX_TRAIN_STAGE_ID(constant, name, objective, scores_edges)            \
+    ETX_TRAIN_##constant,
 enum etx_train_stage {
-    ETX_TRAIN_EMBEDDING,
-    ETX_TRAIN_FILTER,
-    ETX_TRAIN_GNN,
-    ETX_N_TRAIN_STAGES
+    ETX_TRAIN_STAGES(ETX_TRAIN_STAGE_ID) ETX_N_TRAIN_STAGES
 };
 
 /* How the learning rate falls after the warm-up. */
@@ -210,6 +219,9 @@ struct etx_train_config {
 
 /* "embedding", "filter", "gnn": the keys of etx.config. */
 const char *etx_train_stage_name(int32_t stage);
+
+/* Whether the stage scores edges, as ETX_TRAIN_STAGES says. */
+int32_t etx_train_scores_edges(const struct etx_train_config *config);
 
 /* Read text into config; on error config is untouched. */
 etx_status etx_train_config_read(

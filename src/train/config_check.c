@@ -149,7 +149,7 @@ static etx_status check_products(
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "training config: arithmetic.products \"fp16\" is of trainings on "
             "a device");
-    if (config->stage == ETX_TRAIN_EMBEDDING)
+    if (!etx_train_scores_edges(config))
         return etx_fail(ETX_ERR_FORMAT,
             "training config: arithmetic.products \"fp16\" is of networks "
             "that score edges, not of the stage embedding");
@@ -160,7 +160,7 @@ static etx_status check_products(
 static etx_status check_module_map(
     const struct etx_train_config *config, const struct etx_json *model_config)
 {
-    if (config->stage == ETX_TRAIN_EMBEDDING &&
+    if (!etx_train_scores_edges(config) &&
         etx_json_get(model_config, "module_map") != NULL)
         return etx_fail(ETX_ERR_FORMAT,
             "training config: stage embedding, but the edges of the start "

@@ -35,13 +35,10 @@ static const char *const pt_target_names[] = {"log", "inverse", NULL};
 static const char *const precision_names[] = {"float32", "bf16", "fp16", NULL};
 static const char *const product_names[] = {"float32", "fp16", NULL};
 
-/* Sets of stages. */
-enum {
-    EMBEDDING = 1 << ETX_TRAIN_EMBEDDING,
-    FILTER = 1 << ETX_TRAIN_FILTER,
-    GNN = 1 << ETX_TRAIN_GNN,
-    ALL = EMBEDDING | FILTER | GNN
-};
+/* Sets of stages: EMBEDDING, FILTER, GNN, ... */
+#define STAGE_BIT(constant, name, objective, scores_edges)                     \
+    constant = 1 << ETX_TRAIN_##constant,
+enum { ETX_TRAIN_STAGES(STAGE_BIT) ALL = (1 << ETX_N_TRAIN_STAGES) - 1 };
 
 /* A key, whose option has no value: it is at offset of the config. */
 struct key {
@@ -238,8 +235,7 @@ static etx_status check_values(const struct etx_train_config *config)
     int exponent;
 
     /* Nothing measures the loss of an embedding, nor its AUC. */
-    if (config->stage == ETX_TRAIN_EMBEDDING &&
-        criterion < ETX_CRITERION_EFFICIENCY)
+    if (!etx_train_scores_edges(config) && criterion < ETX_CRITERION_EFFICIENCY)
         return etx_fail(ETX_ERR_FORMAT,
             "validation: criterion \"%s\" is not measured for an embedding",
             criterion_names[criterion]);

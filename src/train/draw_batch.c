@@ -79,7 +79,7 @@ void etx_trainer_prefetch(struct etx_trainer *trainer)
     int32_t n_mine = 0;
 
     if (disk == NULL || etx_trainer_finished(trainer) ||
-        trainer->config.stage == ETX_TRAIN_EMBEDDING ||
+        !etx_train_scores_edges(&trainer->config) ||
         etx_trainer_draw_batch(&next, trainer, trainer->progress.step + 1) !=
             ETX_OK)
         return;

@@ -10,8 +10,7 @@
 #include "stage/stage.h"
 #include "train/config_check.h"
 #include "train/hash.h"
-#include "train/objective/edge_objective.h"
-#include "train/objective/embedding_objective.h"
+#include "train/objective/objective.h"
 #include "train/sampling/augment_event.h"
 #include "train/sampling/random_streams.h"
 #include "train/training_model.h"
@@ -46,9 +45,7 @@ static etx_status open_model(
     trainer->stage = etx_train_find_stage(trainer->model, config->stage);
     ETX_CHECK(etx_train_config_check(config, trainer->model_config,
         trainer->stage, trainer->context->backend));
-    trainer->objective = config->stage == ETX_TRAIN_EMBEDDING
-                             ? &etx_embedding_objective
-                             : &etx_edge_objective;
+    trainer->objective = etx_objectives[config->stage];
     ETX_CHECK(hash_trainer(trainer));
 done:
     return status;
@@ -300,7 +297,7 @@ static etx_status check_partition(const struct etx_trainer *trainer)
 {
     const struct etx_train_config *config = &trainer->config;
 
-    if (config->stage == ETX_TRAIN_EMBEDDING)
+    if (!etx_train_scores_edges(config))
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the stage embedding has no graph");
     if (trainer->team.n_ranks > 1)

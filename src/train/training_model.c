@@ -10,13 +10,13 @@
 
 #include <string.h>
 
+#define NETWORK(constant, name, objective, scores_edges) model->name.network,
+#define STAGE(constant, name, objective, scores_edges)   &model->name,
+
 const struct etx_network *etx_train_find_network(
     const struct etx_model *model, int32_t stage)
 {
-    const struct etx_network *const networks[ETX_N_TRAIN_STAGES] = {
-        [ETX_TRAIN_EMBEDDING] = model->embedding.network,
-        [ETX_TRAIN_FILTER] = model->filter.network,
-        [ETX_TRAIN_GNN] = model->gnn.network};
+    const struct etx_network *const networks[] = {ETX_TRAIN_STAGES(NETWORK)};
 
     return networks[stage];
 }
@@ -24,10 +24,7 @@ const struct etx_network *etx_train_find_network(
 struct etx_model_stage *etx_train_find_stage(
     struct etx_model *model, int32_t stage)
 {
-    struct etx_model_stage *const stages[ETX_N_TRAIN_STAGES] = {
-        [ETX_TRAIN_EMBEDDING] = &model->embedding,
-        [ETX_TRAIN_FILTER] = &model->filter,
-        [ETX_TRAIN_GNN] = &model->gnn};
+    struct etx_model_stage *const stages[] = {ETX_TRAIN_STAGES(STAGE)};
 
     return stages[stage];
 }
@@ -136,8 +133,8 @@ etx_status etx_train_model_open(struct etx_model **model,
     if (is_new)
         etx_network_init(etx_train_find_stage(*model, config->stage)->network,
             (uint64_t)config->seed);
-    if (config->stage != ETX_TRAIN_EMBEDDING &&
-        (*model)->embedding.network == NULL && (*model)->module_map == NULL)
+    if (etx_train_scores_edges(config) && (*model)->embedding.network == NULL &&
+        (*model)->module_map == NULL)
         status = etx_fail(ETX_ERR_ARGUMENT,
             "training of %s needs a start model with an embedding or a module "
             "map",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support.h"
+#include "train/objective/objective.h"
 #include "train/schedule.h"
 #include "train_bench.h"
 
@@ -72,7 +73,7 @@ static const struct refusal refusals[] = {
         "loss_scaling", "power of two"},
     {"{'stage': 'gnn', 'sampling': {'chunk_edges': 1}}", "sampling",
         "chunk_edges"},
-    {"{'stage': 'cascade'}", "cascade", "embedding, filter or gnn"},
+    {"{'stage': 'cascade'}", "cascade", "none of embedding, filter, gnn"},
 };
 
 ETX_TEST(test_train_config_refusals, .rows = ROWS(refusals))
@@ -339,4 +340,15 @@ ETX_TEST(test_train_config_scaled_rate, .rows = 3)
     ck_assert_float_eq_tol(
         config.schedule.learning_rate, known[_i].rate, 1e-7f);
     etx_train_config_clear(&config);
+}
+
+/* What a step and a validation call of every stage's objective. */
+ETX_TEST(test_train_objectives, .rows = ETX_N_TRAIN_STAGES)
+{
+    const struct etx_objective *objective = etx_objectives[_i];
+
+    ck_assert_uint_gt(objective->sample_size, 0);
+    ck_assert(objective->sample != NULL);
+    ck_assert(objective->add_gradient != NULL);
+    ck_assert(objective->validate != NULL);
 }

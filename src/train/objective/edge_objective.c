@@ -5,7 +5,7 @@
  * sees all edges of a sector that holds about sampling.edges of them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/objective/edge_objective.h"
+#include "train/objective/objective.h"
 
 #include "base/check.h"
 #include "train/graphs/event_graph.h"
@@ -15,6 +15,7 @@
 #include "train/sampling/edge_sampling.h"
 #include "train/sampling/sector_input.h"
 #include "train/transfer.h"
+#include "train/validation/validate_edges.h"
 
 /* One graph of a step; all but the graph in scratch of the host. */
 struct sample {
@@ -290,4 +291,5 @@ const struct etx_objective etx_edge_objective = {
     .sample_size = sizeof(struct sample),
     .sample = draw_sample,
     .add_gradient = add_gradient,
-    .clear = clear_sample};
+    .clear = clear_sample,
+    .validate = etx_validate_edges};

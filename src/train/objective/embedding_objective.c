@@ -5,13 +5,14 @@
  * close in the current embedding, or random.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/objective/embedding_objective.h"
+#include "train/objective/objective.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "train/sampling/embedding_pairs.h"
 #include "train/sampling/sector_input.h"
 #include "train/transfer.h"
+#include "train/validation/validate_embedding.h"
 
 /* One graph of a step, in scratch. */
 struct sample {
@@ -197,4 +198,5 @@ done:
 const struct etx_objective etx_embedding_objective = {
     .sample_size = sizeof(struct sample),
     .sample = draw_sample,
-    .add_gradient = add_gradient};
+    .add_gradient = add_gradient,
+    .validate = etx_validate_embedding};

@@ -2,7 +2,8 @@
  *
  * The training step (training_step.c) calls these for every graph of a batch
  * that this rank computes: sample for all of them first, as what the losses
- * are divided by is a sum over the batch, then add_gradient.
+ * are divided by is a sum over the batch, then add_gradient. A validation
+ * (validation/validate.c) calls validate.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_OBJECTIVE_OBJECTIVE_H
@@ -10,6 +11,9 @@
 
 #include "train/ranks/batch.h"
 #include "train/trainer.h"
+
+struct etx_train_result;
+struct etx_validation; /* validation/event_metrics.h */
 
 struct etx_objective {
     size_t sample_size; /* bytes of a sample, which is zeros at first */
@@ -26,6 +30,17 @@ struct etx_objective {
 
     /* Free what a sample has outside of scratch; NULL: nothing. */
     void (*clear)(void *sample);
+
+    /* Fill what result has of the objective; the model gets its cut. */
+    etx_status (*validate)(struct etx_train_result *result,
+        const struct etx_validation *validation);
 };
+
+#define ETX_OBJECTIVE(constant, name, objective, scores_edges)                 \
+    extern const struct etx_objective etx_##objective##_objective;
+ETX_TRAIN_STAGES(ETX_OBJECTIVE)
+
+/* By stage; a test looks at each. */
+extern const struct etx_objective *const etx_objectives[ETX_N_TRAIN_STAGES];
 
 #endif

@@ -73,7 +73,7 @@ static double find_divisor(
 
     if (config->loss.average == ETX_AVERAGE_GRAPHS)
         return n > 0.0;
-    if (config->stage != ETX_TRAIN_EMBEDDING &&
+    if (etx_train_scores_edges(config) &&
         config->loss.reduction == ETX_REDUCTION_WEIGHTED_MEAN)
         return sums->weight;
     return n;

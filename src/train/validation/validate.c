@@ -5,10 +5,10 @@
 #include "train/validation/validate.h"
 
 #include "base/check.h"
+#include "train/objective/objective.h"
 #include "train/report.h"
 #include "train/transfer.h"
-#include "train/validation/validate_edges.h"
-#include "train/validation/validate_embedding.h"
+#include "train/validation/event_metrics.h"
 
 #include <math.h>
 
@@ -28,10 +28,7 @@ static etx_status compute_result(
         return etx_fail(
             ETX_ERR_ARGUMENT, "the trainer has no events to validate on");
     ETX_CHECK(etx_validation_begin(&validation, trainer));
-    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        ETX_CHECK(etx_validate_embedding(result, &validation));
-    else
-        ETX_CHECK(etx_validate_edges(result, &validation));
+    ETX_CHECK(trainer->objective->validate(result, &validation));
 done:
     etx_scratch_reset(trainer->context, mark);
     return status;
