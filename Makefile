@@ -69,6 +69,8 @@ CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) $(OPTIMISE) $(NDEBU
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 # Partial redundancy elimination puts a branch into a loop that interpolates.
 FLAGS_pairs := $(FLAGS_simd) $(if $(findstring clang,$(CC)),,-fno-tree-pre)
+# The instruction sets of ETX_CPU_LEVELS, src/base/cpu.h.
+ISAS := avx2 avx512
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
@@ -103,7 +105,7 @@ ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 SIMD := $(patsubst %,src/op/x86/simd/%.c,gemm \
     $(filter-out gemm,$(basename $(notdir $(wildcard src/op/x86/simd/*.c)))))
 OBJECTS := $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
-    $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
+    $(foreach isa,$(ISAS),$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
     $(BUILD)/obj/avx512/op/x86/amx/gemm.o \
     $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o $(OBJECTS)
 endif
@@ -241,12 +243,11 @@ $(BUILD)/obj/stage/first_pass/simd/%.o: src/stage/first_pass/simd/%.c
 	$(call compile,$(FLAGS_pairs))
 $(BUILD)/obj/avx2/stage/first_pass/simd/%.o: src/stage/first_pass/simd/%.c
 	$(call compile,$(FLAGS_pairs) $(FLAGS_avx2))
-$(BUILD)/obj/avx2/%.o: src/%.c
-	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
-$(BUILD)/obj/avx512/%.o: src/%.c
-	$(call compile,$(FLAGS_simd) $(FLAGS_avx512))
-$(BUILD)/obj/avx512bf16/%.o: src/%.c
-	$(call compile,$(FLAGS_simd) $(FLAGS_avx512bf16))
+define for_isa
+$$(BUILD)/obj/$(1)/%.o: src/%.c
+	$$(call compile,$$(FLAGS_simd) $$(FLAGS_$(1)))
+endef
+$(foreach isa,$(ISAS) avx512bf16,$(eval $(call for_isa,$(isa))))
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	$(call compile)
 $(BUILD)/obj/lib/%.o: lib/%.c

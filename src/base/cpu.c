@@ -15,21 +15,22 @@
 
 #if defined(__x86_64__)
 
-int32_t etx_cpu_level(void)
+static int32_t has_avx2(void)
 {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return ETX_CPU_REF;
-    if (!__builtin_cpu_supports("avx512f") ||
-        !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl"))
-        return ETX_CPU_AVX2;
-    return ETX_CPU_AVX512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static int32_t has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
 }
 
 int32_t etx_cpu_has_bfloat16(void)
 {
-    return etx_cpu_level() == ETX_CPU_AVX512 &&
+    return etx_cpu_level() >= ETX_CPU_AVX512 &&
            __builtin_cpu_supports("avx512bf16") != 0;
 }
 
@@ -40,12 +41,27 @@ int32_t etx_cpu_has_bfloat16(void)
     return 0;
 }
 
+#endif
+
+#define LEVEL_NAME(constant, isa) [ETX_CPU_##constant] = #isa,
+
+const char *const etx_cpu_level_names[ETX_N_CPU_LEVELS] = {
+    [ETX_CPU_BEST] = "best", [ETX_CPU_REF] = "ref", ETX_CPU_LEVELS(LEVEL_NAME)};
+
+#define CLIMB(constant, isa)                                                   \
+    if (!has_##isa())                                                          \
+        return level;                                                          \
+    level = ETX_CPU_##constant;
+
 int32_t etx_cpu_level(void)
 {
-    return ETX_CPU_REF;
-}
+    int32_t level = ETX_CPU_REF;
 
+#if defined(__x86_64__)
+    ETX_CPU_LEVELS(CLIMB)
 #endif
+    return level;
+}
 
 #if ETX_TILES
 

@@ -14,11 +14,24 @@
 #define ETX_TILES 0
 #endif
 
-/* The highest of ETX_CPU_REF, _AVX2, _AVX512 that the processor and the
- * operating system support (cpuid and xgetbv); found once. */
+/* The levels of x86 above ETX_CPU_REF, ascending: X(constant, isa) is
+ * ETX_CPU_<constant>, the operators etx_<name>_<isa> (op/x86/), which the
+ * Makefile compiles with FLAGS_<isa>, and has_<isa> of cpu.c. */
+#define ETX_CPU_LEVELS(X)                                                      \
+    X(AVX2, avx2)                                                              \
+    X(AVX512, avx512)
+
+#define ETX_CPU_LEVEL_COUNT(constant, isa) +1
+enum { ETX_N_CPU_LEVELS = ETX_CPU_REF + 1 ETX_CPU_LEVELS(ETX_CPU_LEVEL_COUNT) };
+
+/* "best", "ref", "avx2", ... by ETX_CPU_ constant. */
+extern const char *const etx_cpu_level_names[ETX_N_CPU_LEVELS];
+
+/* The highest level that the processor and the operating system support (cpuid
+ * and xgetbv); found once. */
 int32_t etx_cpu_level(void);
 
-/* 1 if that is ETX_CPU_AVX512 and there is AVX512_BF16. */
+/* 1 if that has AVX-512 and there is AVX512_BF16. */
 int32_t etx_cpu_has_bfloat16(void);
 
 /* 1 if there are also AMX_TILE and AMX_BF16 and Linux lets this process use

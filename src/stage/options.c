@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/options.h"
 
+#include "base/cpu.h"
 #include "stage/helix/layer_table.h"
 #include "stage/track_building/track_building.h"
 
@@ -28,7 +29,7 @@ static const struct etx_field context_fields[] = {
     FIELD(S, device, ETX_DEVICE_CPU, 0, INT32_MAX),
     FIELD(S, device_index, 0, 0, INT32_MAX),
     FIELD(S, n_threads, 1, 1, MAX_THREADS),
-    FIELD(S, cpu_level, ETX_CPU_BEST, ETX_CPU_BEST, ETX_CPU_AVX512),
+    FIELD(S, cpu_level, ETX_CPU_BEST, ETX_CPU_BEST, ETX_N_CPU_LEVELS - 1),
     FIELD(S, cancel_interval, 0, 0, INT32_MAX),
     FIELD(S, memory_limit, 0, 0, (double)INT64_MAX),
     FIELD(S, stream, 0, 0, 0),

@@ -23,8 +23,6 @@
 struct checkop check;
 
 static const int32_t pool_threads[CHECKOP_N_POOLS] = {1, 2, 4};
-static const char *const level_names[] = {"best", "ref", "avx2", "avx512"};
-
 /* Memory with a guard zone before and after the data. */
 struct checkop_buffer {
     struct checkop_buffer *next;
@@ -69,11 +67,11 @@ void checkop_start(void)
     check.implementation[0].ops = etx_op_ref;
     check.n_implementations = 1;
     for (int32_t level = ETX_CPU_AVX2; level <= etx_cpu_level(); level++) {
-        if (last != NULL && strcmp(level_names[level - 1], last) == 0)
+        if (last != NULL && strcmp(etx_cpu_level_names[level - 1], last) == 0)
             break;
         struct checkop_implementation *const next =
             &check.implementation[check.n_implementations++];
-        next->name = level_names[level];
+        next->name = etx_cpu_level_names[level];
         next->ops = etx_op_ref;
         etx_op_x86(&next->ops, level);
     }
@@ -489,10 +487,10 @@ void checkop_verify(struct checkop_case *self)
     static int32_t said = ETX_CPU_REF; /* missing levels, up to this one */
     void *expected[CHECKOP_MAX_OUTPUTS];
 
-    for (; said <= ETX_CPU_AVX512; said++)
+    for (; said < ETX_N_CPU_LEVELS; said++)
         if (said > etx_cpu_level())
             printf("SKIPPED checkop with %s: not of this processor\n",
-                level_names[said]);
+                etx_cpu_level_names[said]);
     checkop_run_reference(self);
     for (int32_t o = 0; o < self->n_outputs; o++)
         expected[o] = copy_of(

@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_CONTEXTS 4 /* the first is the reference */
 #define MAX_POINTS 300
 #define MAX_DIM    9
 #define MAX_EDGES  2000
 #define TOLERANCE  1e-4f
 
-static etx_context *contexts[N_CONTEXTS];
+/* The first is the reference. */
+static etx_context *contexts[ETX_N_CPU_LEVELS];
 static etx_model *model;
 static int32_t n_contexts;
 
@@ -30,13 +30,9 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
 
     (void)n_arguments;
     (void)arguments;
-    contexts[n_contexts++] = fuzz_context(1, ETX_CPU_REF);
-    if (best >= ETX_CPU_AVX2) {
-        contexts[n_contexts++] = fuzz_context(1, ETX_CPU_AVX2);
-        contexts[n_contexts++] = fuzz_context(2, best);
-    }
-    if (best >= ETX_CPU_AVX512)
-        contexts[n_contexts++] = fuzz_context(1, ETX_CPU_AVX512);
+    for (int32_t level = ETX_CPU_REF; level <= best; level++)
+        contexts[n_contexts++] = fuzz_context(1, level);
+    contexts[n_contexts++] = fuzz_context(2, best);
     model = fuzz_model(fuzz_model_config);
     return 0;
 }

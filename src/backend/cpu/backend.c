@@ -35,7 +35,7 @@ static etx_status choose_cpu_level(int32_t *out, int32_t wanted)
 static etx_status check_precision(int32_t precision, int32_t level)
 {
     const int32_t has = level == ETX_CPU_REF ||
-                        (level == ETX_CPU_AVX512 && etx_cpu_has_bfloat16());
+                        (level >= ETX_CPU_AVX512 && etx_cpu_has_bfloat16());
 
     if (precision != ETX_PRECISION_BFLOAT16 || has)
         return ETX_OK;
@@ -59,7 +59,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(etx_arena_create(&stream->arena, context->options.memory_limit));
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
     stream->has_tiles = context->options.precision == ETX_PRECISION_BFLOAT16 &&
-                        level == ETX_CPU_AVX512 && etx_cpu_has_tiles();
+                        level >= ETX_CPU_AVX512 && etx_cpu_has_tiles();
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
     ETX_CHECK(etx_weight_cache_create(&stream->weight_cache, NULL));

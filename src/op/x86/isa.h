@@ -1,6 +1,7 @@
 /* op/x86/isa.h -- names of what is compiled once per instruction set.
  *
- * The Makefile compiles simd/ twice, with ETX_ISA set to avx2 and to avx512.
+ * The Makefile compiles simd/ once for each of ETX_CPU_LEVELS (base/cpu.h),
+ * with ETX_ISA set to avx2 or to avx512.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_ISA_H

@@ -4,37 +4,39 @@
 #ifndef ETX_OP_X86_OPERATORS_H
 #define ETX_OP_X86_OPERATORS_H
 
+#include "base/cpu.h"
 #include "op/op.h"
 #include "op/x86/isa.h"
 
-/* The operators that have a version here. */
-#define ETX_X86_OPERATORS(X)                                                   \
-    X(mlp)                                                                     \
-    X(mlp_prepare)                                                             \
-    X(mlp_backward)                                                            \
-    X(activation)                                                              \
-    X(activation_backward)                                                     \
-    X(gather)                                                                  \
-    X(add)                                                                     \
-    X(row_dot)                                                                 \
-    X(segment_reduce)                                                          \
-    X(segment_reduce_backward)                                                 \
-    X(edge_features)                                                           \
-    X(radius_graph)                                                            \
-    X(line_graph)                                                              \
-    X(connected_components)                                                    \
-    X(edge_select)                                                             \
-    X(outward_edges)                                                           \
-    X(mutual_best)                                                             \
-    X(narrow)                                                                  \
-    X(widen)                                                                   \
-    X(bce_loss)                                                                \
-    X(adamw)
+/* The operators that have a version here, X(name, isa). */
+#define ETX_X86_OPERATORS(X, isa)                                              \
+    X(mlp, isa)                                                                \
+    X(mlp_prepare, isa)                                                        \
+    X(mlp_backward, isa)                                                       \
+    X(activation, isa)                                                         \
+    X(activation_backward, isa)                                                \
+    X(gather, isa)                                                             \
+    X(add, isa)                                                                \
+    X(row_dot, isa)                                                            \
+    X(segment_reduce, isa)                                                     \
+    X(segment_reduce_backward, isa)                                            \
+    X(edge_features, isa)                                                      \
+    X(radius_graph, isa)                                                       \
+    X(line_graph, isa)                                                         \
+    X(connected_components, isa)                                               \
+    X(edge_select, isa)                                                        \
+    X(outward_edges, isa)                                                      \
+    X(mutual_best, isa)                                                        \
+    X(narrow, isa)                                                             \
+    X(widen, isa)                                                              \
+    X(bce_loss, isa)                                                           \
+    X(adamw, isa)
 
-#define ETX_X86_DECLARE(name)                                                  \
-    ETX_OPERATOR_PROTOTYPE(name, etx_##name##_avx2)                            \
-    ETX_OPERATOR_PROTOTYPE(name, etx_##name##_avx512)
+#define ETX_X86_DECLARE(name, isa)                                             \
+    ETX_OPERATOR_PROTOTYPE(name, etx_##name##_##isa)
+#define ETX_X86_DECLARE_LEVEL(constant, isa)                                   \
+    ETX_X86_OPERATORS(ETX_X86_DECLARE, isa)
 
-ETX_X86_OPERATORS(ETX_X86_DECLARE)
+ETX_CPU_LEVELS(ETX_X86_DECLARE_LEVEL)
 
 #endif
