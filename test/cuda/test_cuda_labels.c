@@ -5,6 +5,8 @@
 
 #include "device.h"
 
+#include "stage/track_building/track_building.h"
+
 /* Counts the questions whether to go on; after the last it cancels. */
 struct polls {
     int64_t n, max;
@@ -45,7 +47,7 @@ static int64_t count_edges(const etx_graph *graph, float cut)
 }
 
 /* From few edges to all of the filter's, hit for hit. */
-ETX_TEST(test_cuda_labels, .rows = ETX_LABEL_BEST_FIRST + 1)
+ETX_TEST(test_cuda_labels, .rows = ETX_N_LABEL_METHODS)
 {
     static const float cuts[] = {0.5f, 0.1f, 0.001f};
     scoped_device_job both = {NULL};
@@ -73,7 +75,7 @@ ETX_TEST(test_cuda_labels, .rows = ETX_LABEL_BEST_FIRST + 1)
 
 /* Cancelled at the first question, the second, ...: an error, and nothing is
  * written; the next call is right. */
-ETX_TEST(test_cuda_labels_cancel, .rows = ETX_LABEL_BEST_FIRST + 1)
+ETX_TEST(test_cuda_labels_cancel, .rows = ETX_N_LABEL_METHODS)
 {
     scoped_device_job both = {NULL};
     struct polls polls = {0};

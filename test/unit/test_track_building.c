@@ -7,13 +7,14 @@
 
 #include "backend/backend.h"
 #include "base/random.h"
+#include "stage/track_building/track_building.h"
 #include "track_graphs.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define N_METHODS 4
+#define N_METHODS ETX_N_LABEL_METHODS
 
 /* Two chains, 0-2-4-6 and 1-3, and 5 alone; an edge at the cut joins them. */
 static const struct edge_list chains = {7, 5,
@@ -164,8 +165,8 @@ ETX_TEST(test_track_building_edge_order, .rows = N_METHODS)
     }
 
 static const struct etx_test_change refused[] = {
-    BAD(method, N_METHODS, "method 4 is not in 0..3"),
-    BAD(method, -1, "method -1 is not in 0..3"),
+    BAD(method, N_METHODS, "is not in 0.."),
+    BAD(method, -1, "method -1 is not in 0.."),
     BAD(method, ETX_LABEL_WALKTHROUGH,
         "event is NULL and label method 2 needs"),
     BAD(method, ETX_LABEL_BEST_FIRST, "event is NULL and label method 3 needs"),
