@@ -178,7 +178,7 @@ done:
     return status;
 }
 
-/* The member of a key, made when there is none; it becomes null. */
+/* The member of a key, created when there is none; it becomes null. */
 static etx_status find_or_append(
     struct etx_json **out, struct etx_json *object, const char *key)
 {

@@ -80,7 +80,7 @@ etx_status etx_json_set_integers(
     struct etx_json *object, const char *key, const int64_t *value, int64_t n);
 etx_status etx_json_set_object(
     struct etx_json **out, struct etx_json *object, const char *key);
-/* The object that is there; made when there is none, or something else. */
+/* The object that is there; created when there is none, or something else. */
 etx_status etx_json_open_object(
     struct etx_json **out, struct etx_json *object, const char *key);
 etx_status etx_json_set_copy(

@@ -1,6 +1,7 @@
 /* base/json_write.c -- JSON to text.
  *
- * The text is made twice: first its bytes are counted, then they are written.
+ * The text is written twice: first its bytes are counted, then they are
+ * written.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* base/status.c -- the last error of a thread and how its text is made.
+/* base/status.c -- the last error of a thread and how its text is written.
  *
  * The text is formatted here and not by vsnprintf, because a host may run in
  * a locale that writes 0.5 as 0,5.

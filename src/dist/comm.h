@@ -79,7 +79,7 @@ struct etx_comm_transport {
     void (*close)(struct etx_comm *comm);
 };
 
-/* Since the communicator was made. */
+/* Since the communicator was created. */
 struct etx_comm_statistics {
     double seconds;         /* in operations other than barriers */
     double barrier_seconds; /* waiting for other ranks */
@@ -87,8 +87,8 @@ struct etx_comm_statistics {
     int64_t n_bytes;        /* that this rank sent */
 };
 
-/* One rank's end of a group; made by a transport's open function, which fills
- * everything but `statistics` and `is_broken`. */
+/* One rank's end of a group; created by a transport's open function, which
+ * fills everything but `statistics` and `is_broken`. */
 struct etx_comm {
     const struct etx_comm_transport *transport;
     void *self;      /* the transport's */

@@ -83,7 +83,8 @@ static etx_status check_deadline(double deadline)
 
 static etx_status check_values(const etx_dist_options *options)
 {
-    if (options->assignment != ETX_ASSIGN_BALANCED && options->assignment != ETX_ASSIGN_IN_TURN)
+    if (options->assignment != ETX_ASSIGN_BALANCED &&
+        options->assignment != ETX_ASSIGN_IN_TURN)
         return etx_dist_fail(ETX_ERR_ARGUMENT,
             "distribution options: assignment %d is neither 0 (balanced) nor 1 "
             "(in turn)",
@@ -286,7 +287,7 @@ done:
 etx_status etx_dist_get_statistics(
     etx_dist_statistics *out, const etx_dist *dist)
 {
-    etx_dist_statistics made;
+    etx_dist_statistics statistics;
     etx_status status;
     uint32_t size;
 
@@ -294,12 +295,12 @@ etx_status etx_dist_get_statistics(
     ETX_CHECK(etx_dist_check_given("etx_dist_get_statistics", "dist", dist));
     size = out->struct_size;
     ETX_CHECK(check_size(size, STATISTICS_FIRST_SIZE, "statistics"));
-    made = (etx_dist_statistics){.struct_size = size,
+    statistics = (etx_dist_statistics){.struct_size = size,
         .seconds = dist->comm->statistics.seconds,
         .waiting_seconds = dist->comm->statistics.barrier_seconds,
         .n_calls = dist->comm->statistics.n_calls,
         .n_bytes = dist->comm->statistics.n_bytes};
-    memcpy(out, &made, find_less(size, sizeof made));
+    memcpy(out, &statistics, find_less(size, sizeof statistics));
 done:
     return status;
 }

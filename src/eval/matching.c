@@ -136,22 +136,22 @@ etx_status etx_match_tracks(struct etx_matching *out,
     const struct etx_event *event, const struct etx_tracks *tracks,
     const etx_evaluation_options *options)
 {
-    struct etx_matching made = {.particle = NULL};
+    struct etx_matching matching = {.particle = NULL};
     const int64_t n_tracks = tracks->n_tracks;
     const int64_t n_particles = event->n_particles;
     int32_t *count = NULL;
     etx_status status;
 
-    ETX_NEW(made.hits_of_particle, n_particles, "hits of particles");
-    ETX_NEW(made.n_majority, n_tracks, "majority hits");
-    ETX_NEW(made.particle, n_tracks, "matched particles");
-    ETX_NEW(made.is_matched, n_particles, "matched particles");
+    ETX_NEW(matching.hits_of_particle, n_particles, "hits of particles");
+    ETX_NEW(matching.n_majority, n_tracks, "majority hits");
+    ETX_NEW(matching.particle, n_tracks, "matched particles");
+    ETX_NEW(matching.is_matched, n_particles, "matched particles");
     ETX_NEW(count, n_particles, "hits per particle");
-    fill(&made, count, event, tracks, options);
-    *out = made;
-    made = (struct etx_matching){.particle = NULL};
+    fill(&matching, count, event, tracks, options);
+    *out = matching;
+    matching = (struct etx_matching){.particle = NULL};
 done:
-    etx_matching_release(&made);
+    etx_matching_release(&matching);
     etx_free(count);
     return status;
 }

@@ -22,8 +22,8 @@ struct etx_edge_block {
 #define ETX_EDGE_MAX_COORDINATE 1e5f
 
 /* value [ETX_EDGE_BLOCK] = a feature before scaling, in float32, of edges
- * whose coordinates are within ETX_EDGE_MAX_COORDINATE. 0: this feature has no vector
- * version and the reference serves it. */
+ * whose coordinates are within ETX_EDGE_MAX_COORDINATE. 0: this feature has no
+ * vector version and the reference serves it. */
 int32_t ETX_ISA_NAME(float32_edge_feature)(
     float *value, const struct etx_edge_block *block, int32_t feature);
 

@@ -303,7 +303,7 @@ static etx_status multiply_linears(struct etx_layer *first,
         .second = first->weight,
         .form = ETX_WEIGHTS_FOLDED,
         .n = n_weights + second->n_out};
-    struct etx_layer made = *second;
+    struct etx_layer product = *second;
     struct etx_weights form;
     float *weight;
     etx_status status;
@@ -315,10 +315,10 @@ static etx_status multiply_linears(struct etx_layer *first,
             multiply_rows(weight, weight + n_weights, stream, first, second));
         etx_weights_close(stream->weight_cache, &form);
     }
-    made.n_in = first->n_in;
-    made.weight = weight;
-    made.bias = weight + n_weights;
-    *first = made;
+    product.n_in = first->n_in;
+    product.weight = weight;
+    product.bias = weight + n_weights;
+    *first = product;
 done:
     return status;
 }
