@@ -1,7 +1,7 @@
 """conversions -- photons that become electron pairs in the material they cross.
 
 A photon flies straight. In each barrel layer and disc that it crosses it converts
-with a chance of 7/9 for each radiation length on its path. The pair starts behind
+with a chance of 7/9 for each radiation length on its path. The pair starts beyond
 the layer with the photon's direction. Lengths in mm, momenta in GeV.
 
 SPDX-License-Identifier: Apache-2.0
@@ -18,7 +18,7 @@ from .detector import Modules
 from .generator import Particles
 
 ELECTRON = generator.SPECIES[3]  # the positron: PDG code and mass
-BEHIND = 0.5  # mm beyond the layer
+BEYOND = 0.5  # mm beyond the layer
 MIN_PT = 0.05
 GENERATION = 2  # of the pairs: displaced, and apart from decays
 
@@ -113,7 +113,7 @@ def pairs(
     momentum = np.repeat(photons.momentum[row], 2, axis=0)
     length = np.linalg.norm(momentum, axis=1, keepdims=True)
     point = photons.position[row] + step[:, None] * photons.momentum[row]
-    position = np.repeat(point, 2, axis=0) + BEHIND * momentum / length
+    position = np.repeat(point, 2, axis=0) + BEYOND * momentum / length
     momentum *= np.stack((share, 1.0 - share), axis=1).reshape(-1, 1)
     vertex = np.repeat(photons.vertex[row], 2)
     charge = np.tile((1, -1), len(row))

@@ -88,7 +88,7 @@ def heat(modules: Modules, faults: Faults, seed: int, event: int) -> Noise:
 def twice(
     hits: Measurements, faults: Faults, seed: int, event: int
 ) -> Measurements:
-    """The hits, and behind them those that a detector writes again."""
+    """The hits, and after them the ones that a detector writes again."""
     rng = np.random.default_rng((seed, TWICE, event))
     more = kept(hits, rng.random(len(hits.module)) < faults.doubled)
     more = replace(more, cell_hit=more.cell_hit + len(hits.module))
