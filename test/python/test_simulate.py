@@ -269,6 +269,20 @@ class Compared(unittest.TestCase):
             self.assertEqual(compare_events.main([event, "--detectors", hits]), 1)
         self.assertIn(f"{hits}: no column cx", said.getvalue())
 
+    def test_close_hits(self) -> None:
+        """The ones of all pairs, but not of one particle or of two events."""
+        prefix = os.path.join(DATA, "event000000000")
+        sample = compare_events.Sample(prefix)
+        point = np.stack([sample.hits[axis] for axis in "xyz"], axis=1)
+        away = np.linalg.norm(point[:, None] - point, axis=2)
+        both = (sample.owner >= 0) & (sample.owner[:, None] >= 0)
+        both &= sample.owner != sample.owner[:, None]
+        near = (both & (away <= 20.0)).any(axis=1)
+        self.assertTrue(0.02 < near.mean() < 0.9, near.mean())
+        np.testing.assert_array_equal(compare_events.close(sample, 20.0), near)
+        sample.event = np.arange(sample.n_hits)
+        self.assertFalse(compare_events.close(sample, 20.0).any())
+
     def test_table(self) -> None:
         """A column for each set, of as many properties."""
         sets = [os.path.join(DATA, f"event00000000{k}") for k in range(3)]

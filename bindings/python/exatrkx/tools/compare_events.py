@@ -41,6 +41,9 @@ DETECTOR_COLUMNS = (
 ).split()
 R_EDGES = (0, 350, 700, 1100)  # mm
 ENDS = ((-3000, -1500), (-1500, 1500), (1500, 3000))  # mm along z
+DISTANCES = (0.1, 1.0)  # mm
+FAR = 1e5  # mm, more than the length of a detector
+MODULE_KEYS = 10**12  # more than module_key returns
 STIFF_PT = 0.4  # GeV, for the sense and size of the curvature
 
 Rows = dict[str, str]
@@ -56,6 +59,8 @@ class Sample:
             raise FileNotFoundError(f"{path}: no event*-hits.csv[.gz] in it")
         parts: list[dict[str, Table]] = [read_event(p) for p in prefixes]
         self.n_events = len(parts)
+        sizes = [len(part["hits"]["hit_id"]) for part in parts]
+        self.event = np.repeat(np.arange(len(parts)), sizes)  # of every hit
         self.hits = joined([part["hits"] for part in parts])
         self.particles = joined([part["particles"] for part in parts])
         truth = [aligned(part["truth"], part["hits"]) for part in parts]
@@ -332,6 +337,44 @@ def cell_rows(sample: Sample) -> Rows:
     return rows
 
 
+def crowd_rows(sample: Sample) -> Rows:
+    """How close hits are to each other, and how many a module has."""
+    rows: Rows = {}
+    particle_hits = sample.owner >= 0
+    for distance in DISTANCES:
+        near = close(sample, distance)[particle_hits]
+        title = f"hits of particles within {distance:g} mm of another's"
+        rows[title] = percent(near.sum(), len(near))
+    key = sample.event * MODULE_KEYS + module_key(sample.hits)
+    count = np.unique(key, return_counts=True)[1]
+    found = np.quantile(count, (0.5, 0.9, 0.99, 1.0)) if len(count) else ()
+    rows["hits on a module with hits, 50 / 90 / 99 / 100 %"] = (
+        " / ".join(f"{value:.0f}" for value in found) or "-"
+    )
+    return rows
+
+
+def close(sample: Sample, distance: float) -> np.ndarray:
+    """Whether a hit of another particle of its event is within the distance, mm."""
+    result = np.zeros(sample.n_hits, dtype=bool)
+    rows = np.flatnonzero(sample.owner >= 0)
+    # Events one after another along z, so that hits of two are never close.
+    z = sample.hits["z"][rows] + FAR * sample.event[rows]
+    rows = rows[np.argsort(z, kind="stable")]
+    point = np.stack([sample.hits[axis][rows] for axis in "xyz"], axis=1)
+    point[:, 2] += FAR * sample.event[rows]
+    for step in range(1, len(rows)):
+        away = point[step:] - point[:-step]
+        inside = np.abs(away[:, 2]) <= distance
+        if not inside.any():
+            break
+        inside &= (away**2).sum(axis=1) <= distance**2
+        inside &= sample.owner[rows[step:]] != sample.owner[rows[:-step]]
+        result[rows[step:][inside]] = True
+        result[rows[:-step][inside]] = True
+    return result
+
+
 def properties(sample: Sample) -> Rows:
     """All rows of the table for one set."""
     return (
@@ -340,6 +383,7 @@ def properties(sample: Sample) -> Rows:
         | track_rows(sample)
         | field_rows(sample)
         | position_rows(sample)
+        | crowd_rows(sample)
         | cell_rows(sample)
     )
 
