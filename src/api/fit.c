@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "data/tracks.h"
 #include "stage/helix/field.h"
+#include "stage/model.h"
 #include "stage/options.h"
 #include "stage/track_fitting/fit.h"
 #include "stage/track_fitting/resolve.h"

@@ -112,8 +112,8 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
 etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
-    ETX_FORWARD(etx_call_settle(context,
-                    etx_stage_find_tracks(out, context, model, &event, 1)),
+    ETX_FORWARD(etx_call_settle(
+                    context, etx_stage_find_tracks(out, context, model, event)),
         ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event));
 }
 

@@ -88,7 +88,7 @@ static etx_status run_event(void *argument, int64_t index, int32_t worker)
         context = context->worker[worker];
     }
     ETX_CHECK(etx_stage_find_tracks(
-        &batch->out[index], context, batch->model, &batch->event[index], 1));
+        &batch->out[index], context, batch->model, batch->event[index]));
     etx_stage_read_timings(context);
     add_timing(batch->timing[worker], context->timing);
 done:
@@ -98,8 +98,8 @@ done:
 /* Whether the result of every network is that of each event alone. */
 static int32_t can_join(const struct etx_model *model)
 {
-    const struct etx_network *const networks[] = {model->embedding.network,
-        model->filter.network, model->gnn.network};
+    const struct etx_network *const networks[] = {
+        model->embedding.network, model->filter.network, model->gnn.network};
 
     for (int32_t k = 0; k < 3; k++)
         if (networks[k] != NULL && networks[k]->needs_whole != NULL)
@@ -124,6 +124,73 @@ static int32_t count_joined(const struct batch *batch, int64_t index, int64_t n)
     return count;
 }
 
+/* Tracks are numbered by their first hits: an event continues the numbers of
+ * the events before, up to *base. Its own label [n] begin at 0. */
+static void number_tracks(int32_t *label, int64_t n, int32_t *base)
+{
+    int32_t next = *base;
+
+    for (int64_t k = 0; k < n; k++) {
+        if (label[k] >= next)
+            next = label[k] + 1;
+        if (label[k] >= 0)
+            label[k] -= *base;
+    }
+    *base = next;
+}
+
+/* label: of the hits left of all events [n], one event after the other. */
+static etx_status run_networks(int32_t **label,
+    const struct etx_hits_left *left, struct etx_context *context,
+    const struct etx_model *model, int32_t n)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_event **rest = NULL;
+    struct etx_event *joined = NULL;
+    etx_status status;
+
+    ETX_SCRATCH(rest, arena, n, "hits of events");
+    for (int32_t e = 0; e < n; e++)
+        rest[e] = left[e].rest;
+    ETX_CHECK(etx_event_join(&joined, rest, n));
+    ETX_CHECK(etx_arena_alloc(
+        label, arena, joined->n_hits, sizeof **label, "labels"));
+    ETX_CHECK(etx_stage_run_networks(*label, context, model, joined));
+done:
+    etx_event_free(joined);
+    return status;
+}
+
+/* Events joined for the networks; on failure some of out [n] are set. */
+static etx_status find_joined(struct etx_tracks **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *const *event, int32_t n)
+{
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
+    struct etx_hits_left *left = NULL;
+    int32_t *label = NULL;
+    int32_t base = 0;
+    etx_status status;
+
+    etx_stage_reset_timings(context);
+    ETX_NEW(left, n, "events");
+    for (int32_t e = 0; e < n; e++)
+        ETX_CHECK(etx_stage_begin_event(&left[e], context, model, event[e]));
+    ETX_CHECK(run_networks(&label, left, context, model, n));
+    for (int32_t e = 0; e < n; e++) {
+        number_tracks(label, left[e].rest->n_hits, &base);
+        ETX_CHECK(
+            etx_stage_end_event(&out[e], &left[e], context, model, label));
+        label += left[e].rest->n_hits;
+    }
+done:
+    for (int32_t e = 0; left != NULL && e < n; e++)
+        etx_hits_left_free(&left[e]);
+    etx_free(left);
+    etx_scratch_reset(context, mark);
+    return status;
+}
+
 /* Events on a device. Where a joined one fails, for want of memory or as one of
  * them needs its bounds on edges, each runs alone, and may fail for itself. */
 static etx_status run_joined(struct batch *batch, int64_t n)
@@ -135,12 +202,16 @@ static etx_status run_joined(struct batch *batch, int64_t n)
     for (int64_t e = 0; e < n; e += count) {
         count = can_join(batch->model) ? count_joined(batch, e, n) : 1;
         if (count > 1) {
-            status = etx_stage_find_tracks(
+            status = find_joined(
                 &batch->out[e], context, batch->model, &batch->event[e], count);
             if (status == ETX_OK) {
                 etx_stage_read_timings(context);
                 add_timing(batch->timing[0], context->timing);
                 continue;
+            }
+            for (int32_t k = 0; k < count; k++) {
+                etx_tracks_free(batch->out[e + k]);
+                batch->out[e + k] = NULL;
             }
             if (status == ETX_ERR_CANCELLED)
                 goto done;

@@ -195,6 +195,10 @@ etx_status etx_stage_check_logits(const int64_t *bad,
 etx_status etx_stage_score(struct etx_graph *graph, const int64_t **bad,
     struct etx_context *context, const struct etx_model_stage *stage,
     int32_t timing, const struct etx_event *event);
+/* Without a network of edges: every edge that has no score counts as certain.
+ */
+etx_status etx_stage_score_certain(
+    struct etx_graph *graph, struct etx_context *context);
 /* The same by the graph neural network for a graph on the host; its mirror, if
  * it has one, gets the scores, too. */
 etx_status etx_stage_score_host(struct etx_graph *graph,
@@ -222,16 +226,18 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     const struct etx_graph *graph, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);
 
-/* ---------------------------------------------------------- all of them --
+/* -------------------------------------------------------- track building --
  *
- * pipeline.c; labels are [n_hits], on the host, and -1 without a track. */
+ * Labels are [n_hits], on the host, and -1 without a track. */
 
-/* Of a scored graph; event may be NULL where the method needs no positions. */
+/* track_building/label.c: of a scored graph; event may be NULL where the method
+ * needs no positions. */
 etx_status etx_stage_label(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event,
     const etx_label_options *options);
-/* Add the hits that tracks lack, by the completion of the model; the tracks 0
- * .. n_filled - 1 were filled before and are not again. */
+
+/* classical.c. Add the hits that tracks lack, by the completion of the model;
+ * the tracks 0 .. n_filled - 1 were filled before and are not again. */
 etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, const etx_completion_options *options);
@@ -239,7 +245,6 @@ etx_status etx_stage_complete(int32_t *label, int32_t n_filled,
 etx_status etx_stage_find_long(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, const etx_first_pass_options *options);
-
 /* Whether the tracks of this event begin with a first pass; and its
  * labels, completed; -1 for the hits left to the networks. */
 int32_t etx_stage_has_first_pass(
@@ -248,11 +253,38 @@ etx_status etx_stage_first_pass(int32_t *label, int32_t *n_tracks,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 
-/* Every stage of the model, then its labels: of n events, out [n]; several are
- * joined for the networks, and must and may be. */
+/* ---------------------------------------------------------- all of them -- */
+
+/* hits_left.c: an event between its first pass and its completion. Arrays are
+ * scratch of the host. */
+struct etx_hits_left {
+    const struct etx_event *event;
+    const struct etx_event *rest; /* the hits left to the networks */
+    struct etx_event *selected;   /* the same, or NULL: all of the event */
+    int32_t *row;     /* [rest->n_hits] of the event; NULL: all of them */
+    int32_t *label;   /* [n_hits] of the event */
+    int32_t n_tracks; /* of the first pass */
+};
+
+/* The first pass, where the event has one, and what it leaves. *out is zeroed;
+ * free it also after a failure. */
+etx_status etx_stage_begin_event(struct etx_hits_left *out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
+/* The tracks of the first pass, then the ones that the networks found
+ * [rest->n_hits], all completed. */
+etx_status etx_stage_end_event(struct etx_tracks **out,
+    struct etx_hits_left *left, struct etx_context *context,
+    const struct etx_model *model, const int32_t *found);
+void etx_hits_left_free(struct etx_hits_left *left);
+
+/* pipeline.c: label [n_hits] by the networks of the model. */
+etx_status etx_stage_run_networks(int32_t *label, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
+/* Every stage of the model. */
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *const *event, int32_t n);
+    const struct etx_event *event);
 
 /* batch.c: the same of n events, out [n]; unchanged on failure. */
 etx_status etx_stage_find_tracks_batch(struct etx_tracks **out,

@@ -5,6 +5,7 @@
 #       -> base
 # Of backend/ and op/, rooms to their left see backend/backend.h and op/op.h.
 # Learning a module map sees the formulas of its operator, op/shared/module_map.h.
+# In stage/: {completion -> first_pass, track_fitting} -> helix.
 # dist/ sees its own folder and public headers, and nobody sees dist/.
 set -eu
 failed=0
@@ -36,6 +37,12 @@ allow backend "backend/|op/op\\.h|$memory"
 allow data "$data"
 allow arch "$arch"
 allow stage "$stage"
+helix="stage/(helix/|options\\.h)|$arch"
+first_pass="stage/first_pass/|$helix"
+allow stage/helix "$helix"
+allow stage/first_pass "$first_pass"
+allow stage/completion "stage/completion/|$first_pass"
+allow stage/track_fitting "stage/track_fitting/|$helix"
 allow io "io/|$stage"
 allow eval "eval/|$stage"
 allow dist 'dist/'

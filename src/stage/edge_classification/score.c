@@ -89,3 +89,18 @@ done:
         etx_graph_drop_mirror(graph);
     return status;
 }
+
+etx_status etx_stage_score_certain(
+    struct etx_graph *graph, struct etx_context *context)
+{
+    etx_status status = ETX_OK;
+    struct etx_fill_args args = {.n = graph->n_edges, .value = 1.0f};
+
+    if (graph->score != NULL)
+        return ETX_OK;
+    ETX_ALLOC(graph->score, graph->memory, graph->n_edges, "edge scores");
+    args.y = graph->score;
+    ETX_CHECK(context->ops->fill(context->stream, &args));
+done:
+    return status;
+}

@@ -6,10 +6,11 @@
 
 #include <exatrkx/fit.h>
 
+#include "backend/backend.h"
 #include "data/detector.h"
 #include "data/event.h"
 #include "data/tracks.h"
-#include "stage/model.h"
+
 #include "stage/track_fitting/path.h"
 
 #define ETX_FIT_MAX_HITS 64 /* of a track that is fitted */

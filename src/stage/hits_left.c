@@ -1,0 +1,88 @@
+/* stage/hits_left.c -- an event between its first pass and its completion.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+
+/* What is borrowed of the caller, for the hits row [rest->n_hits] of an event,
+ * in scratch of the device. */
+static etx_status select_borrowed(struct etx_event *rest,
+    struct etx_context *context, const struct etx_event *event,
+    const int32_t *row)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_lent_array *const from[] = {
+        &event->lent_position, &event->lent_features};
+    struct etx_lent_array *const to[] = {
+        &rest->lent_position, &rest->lent_features};
+    const int64_t width[] = {3, event->n_features};
+    const int32_t *index = NULL;
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < 2; k++) {
+        struct etx_gather_args args = {.n_rows = rest->n_hits,
+            .width = (int32_t)width[k],
+            .x = etx_stage_lent(context, from[k])};
+
+        if (args.x == NULL)
+            continue;
+        if (index == NULL)
+            ETX_CHECK(etx_arena_to_device(
+                &index, arena, row, rest->n_hits, sizeof *row, "hits left"));
+        ETX_SCRATCH(args.y, arena, rest->n_hits * width[k], "hits left");
+        args.index = index;
+        ETX_CHECK(context->ops->gather(context->stream, &args));
+        *to[k] = (struct etx_lent_array){args.y, from[k]->device_index};
+    }
+done:
+    return status;
+}
+
+etx_status etx_stage_begin_event(struct etx_hits_left *out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    int64_t n = 0;
+    etx_status status;
+
+    *out = (struct etx_hits_left){.event = event, .rest = event};
+    ETX_SCRATCH(out->label, arena, event->n_hits, "labels");
+    if (!etx_stage_has_first_pass(model, event))
+        return ETX_OK;
+    ETX_CHECK(etx_stage_first_pass(
+        out->label, &out->n_tracks, context, model, event));
+    ETX_SCRATCH(out->row, arena, event->n_hits, "hits left");
+    for (int64_t i = 0; i < event->n_hits; i++)
+        if (out->label[i] < 0)
+            out->row[n++] = (int32_t)i;
+    ETX_CHECK(etx_event_select(&out->selected, event, out->row, n));
+    out->rest = out->selected;
+    ETX_CHECK(select_borrowed(out->selected, context, event, out->row));
+done:
+    return status;
+}
+
+etx_status etx_stage_end_event(struct etx_tracks **out,
+    struct etx_hits_left *left, struct etx_context *context,
+    const struct etx_model *model, const int32_t *found)
+{
+    const struct etx_event *const event = left->event;
+    etx_status status = ETX_OK;
+
+    for (int64_t k = 0; k < left->rest->n_hits; k++)
+        left->label[left->row != NULL ? left->row[k] : k] =
+            found[k] < 0 ? -1 : found[k] + left->n_tracks;
+    if (model->completion != NULL && event->layer_id != NULL)
+        ETX_CHECK(etx_stage_complete(left->label, left->n_tracks, context,
+            model, event, &model->completion_options));
+    ETX_CHECK(etx_tracks_group(out, event->n_hits, left->label, 1));
+done:
+    return status;
+}
+
+void etx_hits_left_free(struct etx_hits_left *left)
+{
+    etx_event_free(left->selected);
+}
