@@ -177,7 +177,7 @@ RPATH_PROGRAM = -Wl,-rpath,'$$ORIGIN/$(RPATH_INSTALLED)' \
 
 # ----------------------------------------------------------------- targets --
 
-.PHONY: all help lib programs deps demo docs declarations format clean
+.PHONY: all help lib programs wheel deps demo docs declarations format clean
 .DELETE_ON_ERROR:
 
 all: lib programs
@@ -227,6 +227,7 @@ demo: deps
 compile = @mkdir -p $(@D) && echo "  cc    $@" && \
     $(CC) $(CFLAGS_ALL) $(1) -c $< -o $@
 # $(call link,flags and libraries): the objects and archives of the rule.
+comma := ,
 link = @mkdir -p $(@D) && echo "  link  $@" && \
     $(or $(LINKER),$(CC)) $(SANITIZE) $(LDFLAGS) $(filter %.o,$^) \
     $(filter %.a,$^) $(1) -o $@
@@ -303,6 +304,15 @@ $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(LDFLAGS) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
 	    -lexatrkx -lz -lm -lpthread $(RPATH_PROGRAM) -o $@
+
+# What a wheel of Python carries: the library, and programs that find it in ../lib,
+# run with a glibc as old as the library does, and have ranks that are threads.
+WHEEL_PROGRAMS := $(PROGRAMS:$(BUILD)/examples/%=$(BUILD)/wheel/%)
+wheel: $(SONAME) $(WHEEL_PROGRAMS)
+$(WHEEL_PROGRAMS): $(BUILD)/wheel/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) \
+    $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) $(DIST_STATIC) $(SHARED)
+	$(call link,$(GLIBC_NAMES:%=-Wl$(comma)--wrap=hypot) -L$(LIB) -lexatrkx -lz -lm \
+	    -lpthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib')
 
 # The C interface to docs/html; with pdoc the Python package to docs/html/python.
 docs: $(SHARED)

@@ -49,7 +49,6 @@ CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
 # Failing calls of malloc and of the operating system, in a program that defines
 # these functions.
 FAULTS := $(BUILD)/test/faults-tests
-comma := ,
 FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
     $(filter %/unit/main.o %/support.o %/io_support.o %/io_models.o \
     %/train_bench.o %/train_events.o %/fit_events.o,$(TEST_OBJECTS))

@@ -1,8 +1,7 @@
-"""setup -- a wheel with the library, the models, a detector and an event.
+"""setup -- a wheel with the library, its programs, the models, a detector and an event.
 
-`make lib/libexatrkx.so.0` builds the library, so the C sources must be at
-hand: in the repository around this folder, or the copy in native/ of a
-source distribution. Everything else is in pyproject.toml.
+`make wheel` builds library and programs, so the C sources must be at hand: in the
+repository around this folder, or the copy in native/ of a source distribution. Everything else is in pyproject.toml.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -21,7 +20,8 @@ from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE / "native"
-LIBRARY = "libexatrkx.so.0"
+LIBRARY = "lib/libexatrkx.so.0"
+PROGRAMS = "build/wheel"
 SOURCES = (
     "Makefile",
     "LICENSE",
@@ -58,47 +58,55 @@ def repository() -> Path:
     )
 
 
-def build_library(root: Path) -> Path:
-    """Run make; it does nothing where the library is up to date."""
+def sources(root: Path) -> list[str]:
+    """What `make wheel` needs, and what is carried, in the folder of the sources."""
+    programs = sorted(root.glob("examples/*.[ch]"))
+    names = [str(path.relative_to(root)) for path in programs]
+    return [*SOURCES, *names, *CARRIED["models"], *CARRIED["data"]]
+
+
+def build_native(root: Path) -> None:
+    """Run make; it does nothing where library and programs are up to date."""
     jobs = os.environ.get("ETX_JOBS", str(len(os.sched_getaffinity(0))))
-    target = f"lib/{LIBRARY}"
-    command = ["make", "-C", str(root), f"-j{jobs}", target]
+    command = ["make", "-C", str(root), f"-j{jobs}", "wheel"]
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        reason = f"{str(error).rstrip('.')}. Building {LIBRARY} needs {NEEDED}"
+        reason = f"{str(error).rstrip('.')}. Building the library needs {NEEDED}"
         raise SystemExit(f"exatrkx: {reason}") from None
-    return root / target
 
 
-def strip(library: Path) -> None:
+def strip(files: list[Path]) -> None:
     """Without the symbols of debuggers, a ninth of the size."""
     if shutil.which("strip"):
-        subprocess.run(["strip", "--strip-unneeded", library], check=True)
+        subprocess.run(["strip", "--strip-unneeded", *files], check=True)
 
 
 class BuildWithLibrary(build_py):
-    """Adds the library and its data to the package that is built."""
+    """Adds library, programs and their data to the package that is built."""
 
     def run(self) -> None:
         super().run()
         root = repository()
+        build_native(root)
         package = Path(self.build_lib) / "exatrkx"
-        carried = {"lib": [build_library(root)], **CARRIED}
+        names = sorted(path.stem for path in root.glob("examples/etx-*.c"))
+        programs = [f"{PROGRAMS}/{name}" for name in names]
+        carried = {"lib": [LIBRARY], "bin": programs, **CARRIED}
         for where, files in carried.items():
             (package / where).mkdir(parents=True, exist_ok=True)
             for file in files:
                 shutil.copy(root / file, package / where)
-        strip(package / "lib" / LIBRARY)
+        strip([*package.glob("lib/*"), *package.glob("bin/*")])
 
 
 class SourceWithLibrary(sdist):
-    """Adds what build_library needs, as native/."""
+    """Adds what build_native needs, as native/."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         super().make_release_tree(base_dir, files)
         root, native = repository(), Path(base_dir) / "native"
-        for name in (*SOURCES, *CARRIED["models"], *CARRIED["data"]):
+        for name in sources(root):
             source, target = root / name, native / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():

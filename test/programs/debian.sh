@@ -60,9 +60,16 @@ nm -D "$LD_LIBRARY_PATH/libexatrkx.so.0" | grep -q __snprintf_chk
 [ "$(wc -l <"$tmp/tracks.csv")" -gt 100 ]
 "$tmp/root/usr/bin/etx-train" --help >"$tmp/help"
 if python3 -c 'import numpy' 2>/dev/null; then
-    (cd "$tmp" && PYTHONDONTWRITEBYTECODE=1 \
+    (cd "$tmp" && PATH="$tmp/root/usr/bin:$PATH" PYTHONDONTWRITEBYTECODE=1 \
         PYTHONPATH="$tmp/root/usr/lib/python3/dist-packages" \
-        python3 -m exatrkx find-tracks --event "$event" --out python.csv)
+        python3 - "$event") <<'PYTHON'
+import sys
+import exatrkx
+from exatrkx import _programs
+assert "root/usr/bin" in _programs.find("etx-find-tracks")
+event = exatrkx.Event.from_trackml(sys.argv[1], detector=exatrkx.Detector.load())
+exatrkx.find_tracks(exatrkx.Model.load(), event).write_csv("python.csv", event)
+PYTHON
     cmp "$tmp/tracks.csv" "$tmp/python.csv"
 else
     echo 'SKIPPED the package of Python: no numpy'

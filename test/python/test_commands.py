@@ -1,4 +1,4 @@
-"""test_commands -- python -m exatrkx.
+"""test_commands -- exatrkx COMMAND.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
+import os
 import subprocess
+import sys
 import unittest
+from pathlib import Path
 from unittest import mock
 
-from support import BUILD, EVENT, ROOT, LibraryCase, needs
+from support import EVENT, PACKAGE, ROOT, LibraryCase
 
-import exatrkx
+from exatrkx import _programs
+from exatrkx.__main__ import MODULES, PROGRAMS, main
 from exatrkx.files import trackml_csv
-from exatrkx.__main__ import MODULES, main
 
-EVALUATE = BUILD / "examples" / "etx-evaluate"
+BUILT = ROOT / "build" / "examples"
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -32,89 +34,75 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return status, out.getvalue(), error.getvalue()
 
 
+def run_process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, whose place a program takes."""
+    return subprocess.run(
+        [sys.executable, "-m", "exatrkx", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+    )
+
+
 class TestCommands(LibraryCase):
     def test_help(self) -> None:
-        self.assertEqual(run("--help")[0], 0)
+        text = run("--help")[1]
+        for name in (*PROGRAMS, *MODULES):
+            self.assertIn(f"\n  {name} ", text)
         self.assertRegex(run("--version")[1], r"^\d+\.\d+\.\d+\n$")
-        for wrong in ((), ("no-such",)):
-            self.assertEqual(run(*wrong)[0], 2)
         for name in set(MODULES) - {"simulate"}:  # which needs pyacts
             with self.subTest(name):
                 status, text, _ = run(name, "--help")
                 self.assertEqual(status, 0)
-                self.assertIn("usage", text)
+                self.assertIn(f"usage: exatrkx {name}", text)
 
-    @unittest.skipUnless(EVALUATE.exists(), f"no {EVALUATE}: make programs")
-    def test_find_and_evaluate(self) -> None:
+    def test_unknown(self) -> None:
+        """The word and the list; the list alone where there is no word."""
+        status, _, text = run("no-such")
+        self.assertEqual(status, 2)
+        self.assertEqual(text.splitlines()[0], "exatrkx: no command no-such")
+        self.assertIn("find-tracks", text)
+        status, _, text = run()
+        self.assertEqual((status, text.splitlines()[0][:6]), (2, "usage:"))
+
+    @unittest.skipUnless(BUILT.exists(), f"no {BUILT}: make programs")
+    def test_programs(self) -> None:
+        """Each is the program of that name, with its exit status and files."""
+        for name, (program, _) in PROGRAMS.items():
+            with self.subTest(name):
+                done = run_process(name, "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(f"usage: {program}", done.stdout)
         out = self.folder / "tracks.csv"
-        status, text, log = run(
-            "find-tracks", "--event", EVENT, "--out", out, "--timing"
-        )
-        self.assertEqual((status, "gnn" in log), (0, True), log)
-        self.assertIn(f"{len(self.tracks)} tracks", text)
-        options = ["--event", EVENT, "--tracks", out, "--min-pt", "0.5"]
-        ours = run("evaluate", *options, "--json")
-        theirs = subprocess.run(
-            [EVALUATE, *options, "--json"],
-            check=True,
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-        )
-        found, wanted = json.loads(ours[1]), json.loads(theirs.stdout)
-        for key, value in found.items():
-            with self.subTest(key):
-                if isinstance(value, float):
-                    self.assertAlmostEqual(value, wanted[key], 6)
-                else:
-                    self.assertEqual(value, wanted[key])
-        self.assertEqual(found.keys(), wanted.keys())
-        again = run("evaluate", *options)[1]
-        text = str(exatrkx.evaluate(self.event, self.tracks, min_pt=0.5))
-        self.assertIn("technical efficiency", again)
-        self.assertEqual(again, text + "\n")
+        done = run_process("find-tracks", "--event", EVENT, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        expected = self.folder / "expected.csv"
+        self.tracks.write_csv(expected, self.event)
+        self.assertEqual(out.read_bytes(), expected.read_bytes())
+        done = run_process("evaluate", "--event", EVENT, "--tracks", "/none.csv")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
 
-    def test_folder(self) -> None:
-        out = self.folder / "all"
-        first, second = EVENT, EVENT.parent / "event000000000"
-        pair = ["--event", first, "--event", second]
-        self.assertEqual(run("find-tracks", *pair, "--out", out)[0], 0)
-        self.assertEqual(len(list(out.iterdir())), 2)
-        again = self.folder / "one"
-        single = ["--at-once", "1", "--out", again]
-        self.assertEqual(run("find-tracks", *pair, *single)[0], 0)
-        for file in out.iterdir():
-            self.assertEqual(file.read_bytes(), (again / file.name).read_bytes())
-        for wrong in (["--at-once", "0"], ["--at-once", "2", "--timing"]):
-            status, _, log = run("find-tracks", *pair, *wrong, "--out", out)
-            self.assertEqual((status, "--at-once" in log), (2, True), log)
-        self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
-        (out / "event000000001-tracks.csv.gz").write_text("of before")
-        self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
-        one = out / "event000000001-tracks.csv"
-        self.assertEqual(run("evaluate", *pair, "--tracks", one)[0], 1)
+    def test_program_is_missing(self) -> None:
+        """One line that says where it was looked for."""
+        elsewhere = mock.patch.object(_programs, "PACKAGE", self.folder / "a" / "b")
+        with elsewhere, mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
+            status, _, text = run("find-tracks")
+        self.assertEqual((status, text.count("\n")), (1, 1))
+        self.assertIn("find-tracks: no program etx-find-tracks in ", text)
+        self.assertIn(str(self.folder / "a" / "b" / "bin"), text)
 
-    def test_same_name(self) -> None:
-        """Of two events of one name neither replaces the other."""
-        out, copies = self.folder / "out", self.folder / "copies"
-        copies.mkdir()
-        for file in EVENT.parent.glob(f"{EVENT.name}-*"):
-            (copies / file.name).write_bytes(file.read_bytes())
-        pair = ["--event", EVENT, "--event", copies / EVENT.name]
-        for arguments in (
-            ("find-tracks", *pair, "--out", out),
-            ("evaluate", *pair, "--tracks", copies),
-        ):
-            with self.subTest(arguments[0]):
-                status, _, log = run(*arguments)
-                self.assertEqual(status, 1)
-                self.assertIn(str(EVENT), log)
-                self.assertIn(str(copies / EVENT.name), log)
-        self.assertFalse(out.exists())
-        tracks = self.folder / "t.csv"
-        self.tracks.write_csv(tracks, self.event)
-        given = ["--tracks", tracks, "--tracks", tracks]
-        self.assertEqual(run("evaluate", *pair, *given)[0], 0)
+    def test_programs_of_a_package(self) -> None:
+        """They come before others, and find what the package carries."""
+        program = self.folder / "bin" / "etx-train"
+        program.parent.mkdir()
+        program.touch(0o755)
+        (self.folder / "models").mkdir()
+        with mock.patch.object(_programs, "PACKAGE", self.folder):
+            self.assertEqual(Path(_programs.find("etx-train")), program)
+            with mock.patch.dict(os.environ, clear=True):
+                self.assertEqual(_programs.environment()["ETX_DATA"], str(self.folder))
+            with mock.patch.dict(os.environ, {"ETX_DATA": "/own"}):
+                self.assertEqual(_programs.environment()["ETX_DATA"], "/own")
 
     def test_files_of_events(self) -> None:
         """The text before the compressed one, and nothing that merely has the
@@ -130,36 +118,29 @@ class TestCommands(LibraryCase):
             files, [f"{self.folder}/a-hits.csv", f"{self.folder}/b-hits.csv.gz"]
         )
 
-    @needs("matplotlib")
     def test_display(self) -> None:
         tracks = self.folder / "t.csv"
         self.tracks.write_csv(tracks, self.event)
-        for name in ("a.html", "a.json", "a.png"):
+        given = ["--event", EVENT, "--tracks", tracks]
+        for name in ("a.html", "a.json"):
             out = self.folder / name
-            given = ["--event", EVENT, "--tracks", tracks, "--out", out]
-            self.assertEqual(run("display", *given)[0], 0)
+            self.assertEqual(run("display", *given, "--out", out)[0], 0)
             self.assertGreater(out.stat().st_size, 10000)
-        status, _, log = run("display", *given, "--model", "none")
+            found = self.folder / f"found-{name}"
+            self.assertEqual(run("display", "--event", EVENT, "--out", found)[0], 0)
+            self.assertEqual(out.read_bytes(), found.read_bytes())
+        status, _, log = run("display", *given, "--out", out, "--model", "none")
         self.assertEqual((status, "not with --tracks" in log), (2, True), log)
-        self.assertNotIn("folder", run("display", "--help")[1])
-        wrong = ["display", "--event", EVENT, "--out", "a.bmp"]
-        self.assertEqual(run(*wrong)[0], 2)
+        self.assertEqual(run("display", "--event", EVENT, "--out", "a.bmp")[0], 2)
 
     def test_failures(self) -> None:
         """One line on stderr says what is wrong."""
-        for arguments in (
-            ("find-tracks", "--event", "/none", "--out", self.folder / "x"),
-            ("find-tracks", "--event", self.folder, "--out", "x.csv"),
-            ("evaluate", "--event", EVENT, "--tracks", "/none.csv"),
-            ("display", "--event", "/none", "--out", self.folder / "x.html"),
-            ("display", "--event", EVENT, "--out", self.folder / "none" / "x.html"),
+        for wrong in (
+            ("--event", "/none", "--out", self.folder / "x.html"),
+            ("--event", EVENT, "--out", self.folder / "none" / "x.html"),
+            ("--event", EVENT, "--tracks", "/none.csv", "--out", self.folder / "x.json"),
         ):
-            with self.subTest(arguments[0]):
-                status, _, log = run(*arguments)
+            with self.subTest(wrong):
+                status, _, log = run("display", *wrong)
                 self.assertEqual((status, log.count("\n")), (1, 1), log)
-                self.assertNotIn(".part", log)
                 self.assertNotIn("None", log)
-        out = ["--out", self.folder / "x.png"]
-        with mock.patch.dict("sys.modules", matplotlib=None):
-            status, _, log = run("display", "--event", EVENT, *out)
-        self.assertEqual(log, "display: needs matplotlib (pip install matplotlib)\n")

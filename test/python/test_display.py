@@ -1,4 +1,4 @@
-"""test_display -- the HTML page, Phoenix JSON and pictures of an event.
+"""test_display -- the HTML page and the Phoenix JSON of an event.
 
 The page is opened in headless Chromium (Debian: chromium-headless-shell)
 where there is one: errors on its console are counted, its picture is looked
@@ -269,45 +269,16 @@ class TestFiles(LibraryCase):
         self.assertEqual(sorted(first["hits"]), sorted(wanted))
         self.assertGreater(first["pT"], 0.0)
 
-    @needs("matplotlib")
-    def test_picture(self) -> None:
-        for name in ("a.png", "a.svg"):
-            path = self.folder / name
-            exatrkx.picture(self.event, self.tracks, path)
-            first = path.read_bytes()
-            self.assertGreater(len(first), 20000)
-            exatrkx.picture(self.event, self.tracks, path)
-            self.assertEqual(first, path.read_bytes())
-        exatrkx.picture(self.event, None, self.folder / "truth.png")
-
-    @needs("matplotlib")
     def test_tracks_of_another_event(self) -> None:
         other = exatrkx.Event.from_arrays([[1.0, 2.0, 3.0]])
-        path = self.folder / "event.png"
+        path = self.folder / "event.html"
         for write in (
             lambda: exatrkx.display(other, self.tracks, path),
-            lambda: exatrkx.picture(other, self.tracks, path),
             lambda: exatrkx.write_phoenix(other, self.tracks, path),
-            lambda: self.tracks.to_pandas(other),
         ):
             with self.assertRaisesRegex(ValueError, "tracks of .* hits, event of 1"):
                 write()
-        for draw in (exatrkx.picture, exatrkx.write_phoenix):
+        for draw in (exatrkx.display, exatrkx.write_phoenix):
             with self.assertRaisesRegex(exatrkx.ArgumentError, "event: None"):
                 draw(None, self.tracks, path)
         self.assertFalse(path.exists())
-
-    def test_picture_colours(self) -> None:
-        """Grey are the hits without a track, and these alone."""
-        from exatrkx.plotting import picture
-        from exatrkx.plotting.style import GREY
-        from matplotlib.figure import Figure
-
-        axes = Figure().subplots()
-        x, y, _ = self.event.positions.astype(float).T
-        picture.draw(axes, x, y, list(self.tracks))
-        grey = [line for line in axes.lines if line.get_color() == GREY]
-        loose = int((self.tracks.labels < 0).sum())
-        self.assertEqual([len(line.get_xdata()) for line in grey], [loose])
-        (lines,) = axes.collections
-        self.assertLess(grey[0].get_zorder(), lines.get_zorder())

@@ -80,11 +80,11 @@ class TestInterrupt(LibraryCase):
         """One line instead of a traceback, and the status of shells."""
         text = io.StringIO()
         with (
-            mock.patch("exatrkx.tools.find_tracks.main", side_effect=KeyboardInterrupt),
+            mock.patch("exatrkx.plotting.display_command.main", side_effect=KeyboardInterrupt),
             contextlib.redirect_stderr(text),
         ):
-            self.assertEqual(__main__.main(["find-tracks"]), 130)
-        self.assertEqual(text.getvalue(), "find-tracks: interrupted\n")
+            self.assertEqual(__main__.main(["display"]), 130)
+        self.assertEqual(text.getvalue(), "display: interrupted\n")
 
     def test_reading(self) -> None:
         """Ctrl-C counts while a file is read; errors are the call's."""

@@ -28,7 +28,7 @@ import inspect, pydoc, sys
 sys.modules["matplotlib"] = None
 import exatrkx
 names = {name for name, _ in inspect.getmembers(exatrkx)}
-assert {"Model", "picture", "__version__"} <= names, names
+assert {"Model", "display", "__version__"} <= names, names
 assert not {"Any", "importlib"} & set(dir(exatrkx))
 assert "find_tracks" in pydoc.render_doc(exatrkx)
 """
@@ -214,6 +214,9 @@ class TestValues(LibraryCase):
         self.assertEqual(list(bare.to_pandas()), ["hit_id", "x", "y", "z"])
         with self.assertRaisesRegex(ValueError, "truth"):
             bare.particles_to_pandas()
+        other = exatrkx.Event.from_arrays([[1.0, 2.0, 3.0]])
+        with self.assertRaisesRegex(ValueError, "tracks of .* hits, event of 1"):
+            self.tracks.to_pandas(other)
         table = self.tracks.to_pandas(self.event)
         first = table[table["track"] == 0]
         self.assertTrue(np.array_equal(first["hit"], self.tracks[0]))

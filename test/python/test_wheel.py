@@ -94,18 +94,18 @@ class TestWheel(unittest.TestCase):
             carried = runpy.run_path(str(PACKAGE / "setup.py"))
         with tempfile.TemporaryDirectory() as name:
             tree = Path(name)
-            for part in (*carried["SOURCES"], *sum(carried["CARRIED"].values(), [])):
+            for part in carried["sources"](ROOT):
                 (tree / part).parent.mkdir(parents=True, exist_ok=True)
                 (tree / part).symlink_to(ROOT / part)
             with mock.patch("subprocess.run") as run:
-                built = carried["build_library"](tree)
+                carried["build_native"](tree)
             (command,) = run.call_args.args
             done = subprocess.run(
                 [*command, "-n"], capture_output=True, text=True, env=self.clean()
             )
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(built, tree / "lib" / "libexatrkx.so.0")
-        self.assertIn("-o lib/libexatrkx.so", done.stdout)
+        for built in ("-o lib/libexatrkx.so", "-o build/wheel/etx-train"):
+            self.assertIn(built, done.stdout)
 
     def build(self, folder: Path) -> Path:
         """The wheel; the sources are copied so that pip leaves no trace."""
@@ -126,6 +126,8 @@ class TestWheel(unittest.TestCase):
         names = zipfile.ZipFile(wheel).namelist()
         for wanted in (
             "exatrkx/lib/libexatrkx.so.0",
+            "exatrkx/bin/etx-find-tracks",
+            "exatrkx/bin/etx-train",
             "exatrkx/models/accurate.safetensors",
             "exatrkx/models/default.safetensors",
             "exatrkx/models/positions.safetensors",
@@ -158,9 +160,16 @@ class TestWheel(unittest.TestCase):
             events["real.csv"] = REAL_EVENT
             lines += REAL_LINES
         subprocess.run([python, "-c", lines], check=True, cwd=folder, env=self.clean())
-        script = [python, packages / "bin" / "exatrkx", "--help"]
-        done = subprocess.run(script, capture_output=True, env=self.clean())
-        self.assertIn(b"find-tracks", done.stdout, done.stderr)
+        # Its programs: the same tracks, with nothing of the repository.
+        script = [python, packages / "bin" / "exatrkx"]
+        line = ["find-tracks", "--event", EVENT, "--out", "program.csv"]
+        environment = {**self.clean(), "PATH": "/usr/bin:/bin"}
+        subprocess.run([*script, *line], check=True, cwd=folder, env=environment)
+        tracks = [(folder / name).read_bytes() for name in ("program.csv", "tracks.csv")]
+        self.assertEqual(*tracks)
+        line = ["train", "--help"]
+        done = subprocess.run([*script, *line], capture_output=True, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
         for name, prefix in events.items():
             self.check_tracks(folder / name, prefix)
         self.assertGreater((folder / "event.html").stat().st_size, 10000)
@@ -183,4 +192,7 @@ class TestWheel(unittest.TestCase):
     def test_glibc(self) -> None:
         if not sys.platform.startswith("linux"):
             self.skipTest("not Linux")
-        self.assertLessEqual(needed_glibc(LIBRARY), NEWEST_GLIBC)
+        programs = sorted((BUILD / "wheel").glob("etx-*"))
+        for file in (LIBRARY, *programs):
+            with self.subTest(file.name):
+                self.assertLessEqual(needed_glibc(file), NEWEST_GLIBC)

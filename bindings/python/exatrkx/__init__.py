@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from .plotting.display import Page as Page
     from .plotting.display import display as display
     from .plotting.phoenix import write_phoenix as write_phoenix
-    from .plotting.picture import picture as picture
 
     __version__: str
 
@@ -92,7 +91,6 @@ _NAMES_OF = {
     "_options": "CompletionOptions FirstPassOptions FitOptions LabelOptions "
     "ModuleMapOptions",
     "plotting.phoenix": "write_phoenix",
-    "plotting.picture": "picture",
     "_stages": "build_graph complete_tracks embed filter_graph find_long_tracks find_tracks "
     "find_tracks_batch label score score_triplets",
     "_tracks": "Tracks",

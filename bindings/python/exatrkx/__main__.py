@@ -10,32 +10,43 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from . import _programs
+
+PROGRAMS = {
+    "find-tracks": ("etx-find-tracks", "events to files of tracks"),
+    "evaluate": ("etx-evaluate", "tracks against the truth"),
+    "fit": ("etx-fit-tracks", "momentum, direction and impact parameters of tracks"),
+    "train": ("etx-train", "one stage, from a JSON config"),
+    "learn-completion": ("etx-learn-completion", "what true tracks tell, by counting"),
+    "graph": ("etx-graph", "one stage at a time, its result as CSV"),
+    "seeds": ("etx-seeds", "seeds of three hits"),
+    "bench": ("etx-bench", "the time of every stage"),
+}
 MODULES = {
-    "find-tracks": ("tools.find_tracks", "events to files of tracks"),
-    "evaluate": ("tools.evaluate", "tracks against the truth"),
-    "display": ("plotting.display_command", "an event as HTML, Phoenix JSON, picture"),
+    "display": ("plotting.display_command", "an event as HTML or Phoenix JSON"),
+    "plot": ("plotting", "figures of training, tracks and edges"),
     "convert": ("conversion.convert", "model files from PyTorch networks"),
     "simulate": ("simulation.simulate", "events of the fast simulation of ACTS"),
-    "plot": ("plotting", "figures of training, tracks and edges"),
+    "acts-csv": ("tools.acts_csv", "events of the CSV files of ACTS as TrackML events"),
+    "compare-events": ("tools.compare_events", "two sets of events next to each other"),
     "adjust": ("tools.adjust", "other cuts, radius, bounds or labels for a model file"),
     "shrink": ("tools.shrink", "prune and quantise model files"),
     "widen": ("tools.widen", "a wider graph network from a trained one"),
     "population": ("tools.population", "train several models, which copy the best"),
-    "acts-csv": ("tools.acts_csv", "events of the CSV files of ACTS as TrackML events"),
-    "compare-events": ("tools.compare_events", "two sets of events next to each other"),
 }
 
 
 def usage() -> str:
     """What the commands do."""
     lines = ["usage: exatrkx COMMAND ... (--help for each)", ""]
-    lines += [f"  {name:14} {text}" for name, (_, text) in MODULES.items()]
+    commands = {**PROGRAMS, **MODULES}
+    lines += [f"  {name:17} {text}" for name, (_, text) in commands.items()]
     return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments,
-    130 after Ctrl-C."""
+    130 after Ctrl-C. A program takes the place of this process."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in ("-h", "--help"):
         print(usage())
@@ -45,15 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(__version__)
         return 0
-    if not given or given[0] not in MODULES:
-        print(usage(), file=sys.stderr)
+    name = given[0] if given else ""
+    if name not in (*PROGRAMS, *MODULES):
+        print((f"exatrkx: no command {name}\n" if given else "") + usage(), file=sys.stderr)
         return 2
-    name, (module, _) = given[0], MODULES[given[0]]
     try:
-        command = importlib.import_module("." + module, __package__)
+        if name in PROGRAMS:
+            _programs.become(PROGRAMS[name][0], given[1:])
+        command = importlib.import_module("." + MODULES[name][0], __package__)
         status: int = command.main(given[1:])
         return status
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

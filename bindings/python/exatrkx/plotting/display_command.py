@@ -7,59 +7,57 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 
-from .. import display, write_phoenix
+from .._context import Context
+from .._errors import Error
 from .._event import Event
+from .._model import Detector, Model
 from .._stages import find_tracks
 from .._tracks import Tracks
-from ..tools.command_line import add_model, parser, reported, tools
+from .display import display
+from .phoenix import write_phoenix
 
-PICTURES = (".png", ".svg", ".pdf")
+ENDINGS = (".html", ".json")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 when done, 1 when something failed."""
-    about = "Show an event and its tracks."
-    line = parser("display", about, "PREFIX-hits.csv[.gz] and its siblings")
-    add_model(line)
-    line.add_argument(
-        "--tracks",
-        metavar="FILE",
-        help="hit_id,track_id; default: found with the model",
+    line = argparse.ArgumentParser(
+        prog="exatrkx display", description="Show an event and its tracks."
     )
-    line.add_argument(
-        "--out",
-        required=True,
-        metavar="FILE",
-        help=".html, .json (Phoenix), .png, .svg or .pdf",
-    )
+    add = line.add_argument
+    add("--event", required=True, metavar="PREFIX", help="PREFIX-hits.csv[.gz] and others")
+    add("--out", required=True, metavar="FILE", help=".html, or .json for Phoenix")
+    add("--tracks", metavar="FILE", help="hit_id,track_id; default: found with the model")
+    add("--model", metavar="FILE", help="default: the one that ships")
+    add("--detector", metavar="FILE", help="default: the TrackML detector")
+    add("--threads", type=int, default=0, metavar="N", help="0 = all cores (default)")
     args = line.parse_args(arguments)
-    if len(args.event) != 1:
-        line.error("give one --event")
     if args.tracks is not None and (args.model or args.detector or args.threads):
         line.error("--model, --detector and --threads: not with --tracks")
-    if not args.out.lower().endswith((".html", ".json", *PICTURES)):
-        line.error(f"--out {args.out}: not .html, .json, .png, .svg or .pdf")
-    return reported("display", lambda: run(args))
+    if not args.out.lower().endswith(ENDINGS):
+        line.error(f"--out {args.out}: not .html or .json")
+    try:
+        run(args)
+    except (Error, OSError, ValueError) as error:
+        print(f"display: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the format that the ending of --out names."""
-    prefix, ending = args.event[0], os.path.splitext(args.out)[1].lower()
     if args.tracks is None:
-        model, detector, context = tools(args)
-        event = Event.from_trackml(prefix, detector=detector)
-        tracks = find_tracks(model, event, context)
+        event = Event.from_trackml(args.event, detector=Detector.load(args.detector))
+        context = Context(args.threads or None)
+        tracks = find_tracks(Model.load(args.model), event, context)
     else:
-        event = Event.from_trackml(prefix)
+        event = Event.from_trackml(args.event)
         tracks = Tracks.from_csv(args.tracks, event)
-    name = os.path.basename(prefix)
-    if ending == ".html":
+    name = os.path.basename(args.event)
+    if args.out.lower().endswith(".html"):
         display(event, tracks, args.out, title=name)
-    elif ending == ".json":
-        write_phoenix(event, tracks, args.out, name=name)
     else:
-        from .. import picture
-
-        picture(event, tracks, args.out, title=name)
+        write_phoenix(event, tracks, args.out, name=name)

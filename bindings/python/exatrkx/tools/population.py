@@ -38,6 +38,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import _programs
+
 FACTORS = (0.8, 1.25)  # of an option that is explored
 HIGHER_IS_BETTER = ("auc", "efficiency", "purity")
 
@@ -203,7 +205,11 @@ def run_all(trainings: Sequence[Training], workers: int) -> None:
 
 def start(command: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        env=_programs.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -302,7 +308,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--criterion", default="loss", choices=("loss", *HIGHER_IS_BETTER))
     add("--seed", type=int, default=1, metavar="S")
     add("--threads", type=int, default=1, metavar="N", help="of a training")
-    add("--program", default="etx-train", metavar="FILE")
+    add("--program", metavar="FILE", help="default: the etx-train of this package")
     args = parser.parse_args(arguments)
     for name, least in (("members", 2), ("workers", 1), ("generations", 1), ("steps", 1), ("spread", 1)):
         if not least <= getattr(args, name) < math.inf:
@@ -318,6 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parse(arguments)
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
+        args.program = args.program or _programs.find("etx-train")
         print(train(args))
     except KeyboardInterrupt:
         print("population: stopped; the same command continues", file=sys.stderr)
