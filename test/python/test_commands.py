@@ -35,7 +35,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
 
 
 def run_process(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, whose place a program takes."""
+    """The command in a process of its own, which a program replaces."""
     return subprocess.run(
         [sys.executable, "-m", "exatrkx", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(PACKAGE)},

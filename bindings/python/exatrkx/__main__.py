@@ -46,7 +46,7 @@ def usage() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments,
-    130 after Ctrl-C. A program takes the place of this process."""
+    130 after Ctrl-C. A program replaces this process."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in ("-h", "--help"):
         print(usage())

@@ -30,7 +30,7 @@ def find(name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Of a program: models and detector are those of the package, unless ETX_DATA
+    """Of a program: with models and detector of the package, unless ETX_DATA
     names others."""
     carried = {"ETX_DATA": str(PACKAGE)} if (PACKAGE / "models").is_dir() else {}
     return carried | os.environ
