@@ -7,6 +7,8 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import unittest
 import warnings
@@ -60,6 +62,18 @@ class Adjust(ModelToolCase):
             )
         # Sums are in another order.
         self.assertGreater(np.mean(before == after), 0.995)
+
+    def test_shipped_model(self) -> None:
+        """By its name, as etx-find-tracks takes it."""
+        files = []
+        for model in ("default", str(MODEL)):
+            line = [model, "--out", str(self.out), "filter.cut=0.25"]
+            self.assertEqual(adjust.main(line), 0)
+            files.append(Path(self.out).read_bytes())
+        self.assertEqual(*files)
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            self.assertEqual(adjust.main(["defalt", "--out", str(self.out)]), 1)
+        self.assertIn("neither a file nor one of default, accurate", text.getvalue())
 
     def test_refused(self) -> None:
         for change, message in (

@@ -18,7 +18,7 @@ from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase
 
 import exatrkx
 import numpy as np
-from exatrkx import _model
+from exatrkx import _shipped
 
 PROGRAM = BUILD / "examples" / "etx-find-tracks"
 
@@ -174,11 +174,11 @@ class TestPipeline(LibraryCase):
         path = self.folder / "models" / "default.safetensors"
         self.model.save(path)
         with mock.patch.dict(os.environ, {"ETX_DATA": str(self.folder)}):
-            self.assertEqual(_model.shipped("models", path.name), path)
-            detector = _model.shipped("data", "detectors.csv.gz")
+            self.assertEqual(_shipped.shipped("models", path.name), path)
+            detector = _shipped.shipped("data", "detectors.csv.gz")
             self.assertNotEqual(detector.parents[1], self.folder)
             with self.assertRaisesRegex(FileNotFoundError, str(self.folder)):
-                _model.shipped("models", "none.safetensors")
+                _shipped.shipped("models", "none.safetensors")
         with mock.patch.dict(os.environ, {"ETX_DATA": str(path)}):
             with self.assertRaisesRegex(exatrkx.FileError, f"ETX_DATA={path}: no such"):
                 exatrkx.Model.load("default")
@@ -186,11 +186,11 @@ class TestPipeline(LibraryCase):
     def test_shipped_with_a_short_path(self) -> None:
         """A package with few folders above it has fewer folders to search."""
         self.assertEqual(
-            _model.data_roots(Path("/opt/py/exatrkx")),
+            _shipped.data_roots(Path("/opt/py/exatrkx")),
             [Path("/opt/py/exatrkx"), Path("/examples")],
         )
-        self.assertEqual(_model.data_roots(Path("/exatrkx")), [Path("/exatrkx")])
-        (*_, installed) = _model.data_roots(
+        self.assertEqual(_shipped.data_roots(Path("/exatrkx")), [Path("/exatrkx")])
+        (*_, installed) = _shipped.data_roots(
             Path("/usr/lib/python3/dist-packages/exatrkx")
         )
         self.assertEqual(installed, Path("/usr/share/exatrkx"))

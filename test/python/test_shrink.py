@@ -87,7 +87,7 @@ class Shrink(ModelToolCase):
             if not name.startswith("filter."):
                 with self.subTest(name):
                     np.testing.assert_array_equal(before[name], after[name])
-        configs = [json.loads(m[shrink.CONFIG]) for m in (metadata, narrowed)]
+        configs = [json.loads(m[safetensors.CONFIG]) for m in (metadata, narrowed)]
         self.assertEqual(*(config["gnn"]["options"]["hidden"] for config in configs))
 
     @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
@@ -115,7 +115,7 @@ class Shrink(ModelToolCase):
             ("filter", "arch", "mlp"),
             ("gnn", "options", {"hidden": 32, "edge_update": "old"}),
         ):
-            config = json.loads(metadata[shrink.CONFIG])
+            config = json.loads(metadata[safetensors.CONFIG])
             config[stage][key] = value
             with self.subTest(key), self.assertRaisesRegex(ValueError, "--narrow"):
                 shrink.narrow(tensors, config, 0.5)

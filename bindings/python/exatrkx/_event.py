@@ -16,7 +16,8 @@ from ._arrays import address, array, columns_of, optional
 from ._context import Context
 from ._declarations import etx_particle
 from ._device_input import device_input
-from ._model import Detector, shipped
+from ._model import Detector
+from ._shipped import shipped
 from .files import acorn_csv
 from .files.trackml_csv import prefix_of
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from . import _errors, _handle, _library
 from ._options import CompletionOptions, FirstPassOptions, LabelOptions, Options
+from ._shipped import model_file, shipped
 
-PACKAGE = Path(__file__).parent
 STAGES = (
     "embedding",
     "module_map",
@@ -27,32 +27,6 @@ STAGES = (
     "completion",
     "first_pass",
 )
-SHIPPED = ("default", "accurate", "positions")
-
-
-def data_roots(package: Path) -> list[Path]:
-    """Where the files that ship with a package may be: in it, in the
-    repository that holds it, or under PREFIX of
-    PREFIX/lib/python3*/*-packages/exatrkx; few folders may be above it."""
-    above = package.parents
-    roots = [package]
-    roots += [folder / "examples" for folder in above[2:3]]
-    return roots + [folder / "share" / "exatrkx" for folder in above[3:4]]
-
-
-def shipped(folder: str, name: str) -> Path:
-    """A file of the folder that ETX_DATA names, of the package, of the
-    repository, or of the programs installed next to the package."""
-    named = os.environ.get("ETX_DATA")
-    if named and not os.path.isdir(named):
-        raise _errors.FileError(f"ETX_DATA={named}: no such folder")
-    roots = [Path(named)] if named else []
-    roots += data_roots(PACKAGE)
-    paths = [root / folder / name for root in roots]
-    for path in paths:
-        if path.exists():
-            return path
-    raise FileNotFoundError(f"{name}: in none of {[str(p) for p in paths]}")
 
 
 def filled_of(options: Options, wanted: str) -> Any:
@@ -76,17 +50,7 @@ class Model(_handle.Immutable):
 
         Raises FileError or FormatError.
         """
-        name = "default" if path is None else path
-        if isinstance(name, str) and name.isidentifier():
-            try:
-                path = shipped("models", f"{name}.safetensors")
-            except FileNotFoundError:
-                if path is None:
-                    raise
-                if not os.path.exists(name):
-                    raise _errors.FileError(
-                        f"{name}: neither a file nor one of {', '.join(SHIPPED)}"
-                    ) from None
+        path = model_file("default" if path is None else path)
         return cls(_handle.make("model", "etx_model_load", _library.file_name(path)))
 
     @classmethod

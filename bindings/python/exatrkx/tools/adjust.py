@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
-from .._model import Model
 from ..files import safetensors
+from . import model_change
 
 CELL_FEATURES = (
     "log_cell_count", "cell_count", "cell_val",
@@ -84,28 +83,23 @@ def drop_cells(name: str, stage: dict[str, Any], tensors: dict[str, Any]) -> Non
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="exatrkx adjust", description=__doc__.partition("\n")[0]
+    parser = model_change.parser(
+        "adjust", __doc__.partition("\n")[0], "the changed one"
     )
     add = parser.add_argument
-    add("model", metavar="MODEL", help="model file")
-    add("--out", required=True, metavar="M", help="the changed one")
     add("--without-cells", action="store_true", help="remove features of cells")
     add("changes", nargs="*", type=parse_change, metavar="KEY=VALUE")
     options = parser.parse_intermixed_args(arguments)
-    try:
-        tensors, metadata = safetensors.read(options.model)
-        config = safetensors.config_of(metadata)
+
+    def change(
+        config: dict[str, Any], tensors: safetensors.Tensors
+    ) -> safetensors.Tensors:
         if options.without_cells:
             for name in safetensors.NETWORKS:
                 if name in config:
                     drop_cells(name, config[name], tensors)
         for path, value in options.changes:
             adjust(config, path, value)
-        metadata[safetensors.CONFIG] = json.dumps(config)
-        Model.from_bytes(safetensors.dump(tensors, metadata)).close()
-        safetensors.write(options.out, tensors, metadata)
-    except (OSError, ValueError) as error:
-        print(f"adjust: {options.model}: {error}", file=sys.stderr)
-        return 1
-    return 0
+        return tensors
+
+    return 1 if model_change.change_model("adjust", options, change) is None else 0

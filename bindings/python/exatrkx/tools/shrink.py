@@ -23,16 +23,15 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..files import safetensors
-from ..files.safetensors import CONFIG, config_of
+from . import model_change
+from .model_change import change_model
 from .widen import DEFAULT_HIDDEN, FAMILY, refuse_bytes
 
 SCALE = ".scale"
@@ -201,11 +200,9 @@ def parse_fraction(text: str) -> float:
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="exatrkx shrink", description=__doc__.partition("\n")[0]
+    parser = model_change.parser(
+        "shrink", __doc__.partition("\n")[0], "the smaller one"
     )
-    parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("--out", required=True, metavar="M", help="the smaller one")
     parser.add_argument(
         "--narrow", type=parse_fraction, default=0.0, metavar="F",
         help="remove this fraction of the units of filter and graph network",
@@ -222,22 +219,21 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse_arguments(arguments)
-    try:
-        tensors, metadata = safetensors.read(options.model)
-        config = config_of(metadata)
+
+    def change(
+        config: dict[str, Any], tensors: safetensors.Tensors
+    ) -> safetensors.Tensors:
         if options.narrow > 0:
             tensors = narrow(tensors, config, options.narrow)
-        tensors = shrink(tensors, options.prune, options.quantise)
         done = {"prune": options.prune, "quantise": options.quantise or "none"}
         describe(config, "shrink", done)
-        metadata[CONFIG] = json.dumps(
-            config, ensure_ascii=False, separators=(",", ":")
-        )
-        safetensors.write(options.out, tensors, metadata)
-    except (OSError, ValueError) as error:
-        print(f"shrink: {options.model}: {error}", file=sys.stderr)
+        return shrink(tensors, options.prune, options.quantise)
+
+    found = change_model("shrink", options, change)
+    if found is None:
         return 1
-    before, after = os.path.getsize(options.model), os.path.getsize(options.out)
+    _, tensors, path = found
+    before, after = os.path.getsize(path), os.path.getsize(options.out)
     matrices = [
         array
         for name, array in tensors.items()

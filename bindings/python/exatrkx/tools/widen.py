@@ -17,13 +17,12 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from typing import Any
 
 import numpy as np
 
 from ..files import safetensors
+from . import model_change
+from .model_change import Config, change_model
 
 PREFIX = "gnn."
 FAMILY = "interaction_network"
@@ -31,8 +30,6 @@ DEFAULT_HIDDEN = 32
 ONE_OUTPUT = ("decoder", "transform")
 # Shares of copies lie within this of an equal one, relative to it.
 SPREAD = 0.7
-
-Config = dict[str, Any]
 
 
 class WidenError(ValueError):
@@ -160,11 +157,7 @@ def parse_factor(text: str) -> int:
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="exatrkx widen", description=__doc__.partition("\n")[0]
-    )
-    parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("--out", required=True, metavar="M", help="the wider one")
+    parser = model_change.parser("widen", __doc__.partition("\n")[0], "the wider one")
     parser.add_argument(
         "--factor", type=parse_factor, default=2, metavar="N",
         help="times the width of the graph network (default 2; 1 keeps it)",
@@ -179,21 +172,15 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse_arguments(arguments)
-    try:
-        tensors, metadata = safetensors.read(options.model)
-        config = safetensors.config_of(metadata)
-        tensors = add_node_features(config, tensors, dict(options.node_feature))
-        tensors = widen(config, tensors, options.factor, options.seed)
-        metadata[safetensors.CONFIG] = json.dumps(
-            config, ensure_ascii=False, separators=(",", ":")
-        )
-        from .._model import Model
 
-        Model.from_bytes(safetensors.dump(tensors, metadata)).close()
-        safetensors.write(options.out, tensors, metadata)
-    except (OSError, ValueError) as error:
-        print(f"widen: {options.model}: {error}", file=sys.stderr)
+    def change(config: Config, tensors: safetensors.Tensors) -> safetensors.Tensors:
+        tensors = add_node_features(config, tensors, dict(options.node_feature))
+        return widen(config, tensors, options.factor, options.seed)
+
+    found = change_model("widen", options, change)
+    if found is None:
         return 1
+    config, tensors, _ = found
     hidden = config["gnn"]["options"]["hidden"]
     n = sum(array.size for array in tensors.values())
     print(f"graph network of width {hidden}, {n} parameters in all")
