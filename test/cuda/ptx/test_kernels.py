@@ -479,7 +479,7 @@ class EdgeFeatures(unittest.TestCase):
         scale = random.uniform(0.5, 100, 33).astype("f4")
         feature = np.zeros(33, "i4")
         feature[:width] = self.FEATURES
-        parameters = args + feature.tobytes() + scale.tobytes() + (1 / scale).tobytes() + struct.pack("<i", 0)
+        parameters = args + feature.tobytes() + scale.tobytes()
         count = Launch(kernel("edge_features", "edge_features_kernel"), parameters,
                        memory, 2).run()
         found = memory.get(out, n * width, "f4").reshape(n, width) * scale[:width]
