@@ -30,6 +30,7 @@ section()
         test/lint/includes.sh
         test/lint/calls.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
         test/lint/words.sh
+        test/lint/lists.sh
         ;;
     symbols)
         test/lint/abi.sh "$lib/libexatrkx.so" lib/exatrkx.map \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Static analysis, JOBS files at a time (default: the processors): includes, calls
-# and words, the format of C and CUDA, shellcheck, cppcheck and the analyser of
+# Static analysis, JOBS files at a time (default: the processors): includes, calls,
+# words and lists, the format of C and CUDA, shellcheck, cppcheck and the analyser of
 # gcc. A tool that is missing is SKIPPED with its name.
 set -eu
 failed=0
@@ -15,6 +15,7 @@ has()
 test/lint/includes.sh || failed=1
 test/lint/calls.sh || failed=1
 test/lint/words.sh || failed=1
+test/lint/lists.sh || failed=1
 if has clang-format; then
     git ls-files -z '*.c' '*.h' '*.cu' '*.cuh' | xargs -0 -n 32 -P "$jobs" \
         clang-format --dry-run -Werror || failed=1

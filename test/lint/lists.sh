@@ -1,0 +1,78 @@
+#!/bin/sh
+# What is a list in the sources is whole where it has to be repeated: constants of
+# the public headers in the table of their bodies, names on the pages that explain
+# them. The compiler checks the rest.
+set -eu
+failed=0
+
+# constants PREFIX: the rest of the names of the headers' constants that begin so.
+constants()
+{
+    sed -n "s/^#define $1\([A-Z0-9_]*\) .*/\1/p" include/exatrkx/*.h
+}
+
+# entries FILE MACRO K: argument K of each X(...) of a list.
+entries()
+{
+    awk -v start="#define $2(" 'index($0, start) == 1 { on = 1 }
+        on { print }
+        on && !/\\$/ { exit }' "$1" |
+        sed -n 's/^ *X(\([^)]*\)).*/\1/p' | cut -d, -f"$3" | tr -d ' "'
+}
+
+# same WHAT LIST FILE LIST: the same words in the same order.
+same()
+{
+    first=$(echo "$2" | xargs)
+    second=$(echo "$4" | xargs)
+    [ -n "$first" ] && [ "$first" = "$second" ] && return
+    echo "$1: $first - but in $3: $second" >&2
+    failed=1
+}
+
+# documented WHAT PAGE LIST: each word stands there as code.
+documented()
+{
+    [ -n "$3" ] || { echo "$1: none was found" >&2; failed=1; }
+    for name in $3; do
+        grep -q "\`\(label\.\)\?$name\`" "$2" && continue
+        echo "$1 $name: no word of it in $2" >&2
+        failed=1
+    done
+}
+
+same 'status codes' "$(constants ETX_ERR_)" src/api/version.c \
+    "$(sed -n 's/^    "ETX_ERR_\([A-Z0-9_]*\)",$/\1/p' src/api/version.c)"
+python=bindings/python/exatrkx
+same 'status codes' "$(constants ETX_ERR_)" $python/_errors.py \
+    "$(sed -n 's/^    status = _declarations.ETX_ERR_//p' $python/_errors.py)"
+errors=$(sed -n 's/^class \([A-Za-z]*Error\)(Error.*/\1/p' $python/_errors.py)
+same exceptions "$(echo "$errors" | sort)" $python/__init__.py \
+    "$(sed -n 's/^    from ._errors import \([A-Za-z]\{6,\}\) as.*/\1/p' \
+        $python/__init__.py | sort)"
+documented exception docs/python.md "$errors"
+
+tracks=src/stage/track_building
+methods=$(entries $tracks/track_building.h ETX_LABEL_METHODS 1)
+same 'label methods' "$(constants ETX_LABEL_)" $tracks/track_building.h "$methods"
+methods=$(entries $tracks/track_building.h ETX_LABEL_METHODS 2)
+documented 'label method' $tracks/README.md "$methods"
+documented 'label method' docs/model_format.md "$methods"
+
+levels=$(entries src/base/cpu.h ETX_CPU_LEVELS 1)
+same 'CPU levels' "$(constants ETX_CPU_)" src/base/cpu.h "BEST REF $levels"
+same 'CPU levels' "ref $(entries src/base/cpu.h ETX_CPU_LEVELS 2)" \
+    examples/program.c "$(sed -n '/^static int cpu_level/,/};/p' \
+        examples/program.c | grep -oE '"[a-z0-9]+"' | tr -d '"')"
+
+documented 'edge feature' docs/model_format.md \
+    "$(entries src/op/graph.h ETX_EDGE_FEATURES 2)"
+documented 'node feature' docs/model_format.md \
+    "$(sed -n 's/^    {"\([A-Za-z_]*\)", ETX_HIT_.*/\1/p' src/data/hit_features.c)"
+documented 'training option' docs/training_config.md \
+    "$(sed -n 's/^    [A-Z]*([a-z_]*, "\([a-z_0-9]*\)".*/\1/p' \
+        src/train/config_sections.c)"
+documented 'stage of training' docs/training_config.md \
+    "$(entries src/train/config.h ETX_TRAIN_STAGES 2)"
+[ $failed = 0 ] && echo 'lists: whole, and on their pages'
+exit $failed
