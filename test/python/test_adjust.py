@@ -75,6 +75,20 @@ class Adjust(ModelToolCase):
             self.assertEqual(adjust.main(["defalt", "--out", str(self.out)]), 1)
         self.assertIn("neither a file nor one of default, accurate", text.getvalue())
 
+    def test_networks_only(self) -> None:
+        """Without first pass and completion, with the networks as they were."""
+        code, text = self.run_main("--networks-only", "label.method=components")
+        self.assertEqual(code, 0, text)
+        config = exatrkx.Model.load(self.out).config
+        for part in (config, config["training"]):
+            self.assertFalse({"first_pass", "completion"} & set(part))
+        before, _ = safetensors.read(str(MODEL))
+        after, _ = safetensors.read(str(self.out))
+        stages = {name.partition(".")[0] for name in before.keys() - after.keys()}
+        self.assertEqual(stages, {"first_pass", "completion"})
+        for name, values in after.items():
+            np.testing.assert_array_equal(values, before[name])
+
     def test_refused(self) -> None:
         for change, message in (
             ("filter.cut=2", "cut"),

@@ -2,11 +2,14 @@
 
     exatrkx adjust MODEL --out M filter.cut=0.01 label.min_hits=5
     exatrkx adjust MODEL --out M --without-cells
+    exatrkx adjust MODEL --out M --networks-only
 
 A key is a path in etx.config (docs/model_format.md), its value JSON or a word.
 Weights and learned tables stay. --without-cells removes the features of cells and
 their weights: for events without cells, where these features are 0, the results
-stay the same. The library checks the result.
+stay the same. --networks-only removes the first pass and completion with their
+tables: what is left is embedding, filter, graph network and labels. The library
+checks the result.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -24,6 +27,7 @@ CELL_FEATURES = (
     "log_cell_count", "cell_count", "cell_val",
     "lx", "ly", "lz", "leta", "lphi", "geta", "gphi",
 )  # fmt: skip
+BESIDES = ("first_pass", "completion")  # what a pipeline has next to networks
 # The weights of each network that multiply node features, and of how many hits.
 NODE_WEIGHTS = {
     "mlp": (("layers.0.weight", 1),),
@@ -82,12 +86,27 @@ def drop_cells(name: str, stage: dict[str, Any], tensors: dict[str, Any]) -> Non
     stage["node_features"] = [features[k] for k in kept]
 
 
+def drop_all_but_networks(config: dict[str, Any], tensors: dict[str, Any]) -> None:
+    """Remove the first pass and completion, and what they learned."""
+    for stage in BESIDES:
+        config.pop(stage, None)
+        if isinstance(config.get("training"), dict):
+            config["training"].pop(stage, None)
+    for name in [n for n in tensors if n.partition(".")[0] in BESIDES]:
+        del tensors[name]
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = model_change.parser(
         "adjust", __doc__.partition("\n")[0], "the changed one"
     )
     add = parser.add_argument
     add("--without-cells", action="store_true", help="remove features of cells")
+    add(
+        "--networks-only",
+        action="store_true",
+        help="remove the first pass and completion",
+    )
     add("changes", nargs="*", type=parse_change, metavar="KEY=VALUE")
     options = parser.parse_intermixed_args(arguments)
 
@@ -98,6 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
             for name in safetensors.NETWORKS:
                 if name in config:
                     drop_cells(name, config[name], tensors)
+        if options.networks_only:
+            drop_all_but_networks(config, tensors)
         for path, value in options.changes:
             adjust(config, path, value)
         return tensors
