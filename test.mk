@@ -144,7 +144,7 @@ check-fast: deps
 # only some are a part of check.
 check-device: deps
 	@$(MAKE) --no-print-directory $(SHIM_TESTS) $(SHIM_CHECKED)
-	@test/check.sh $(BUILD) $(LIB) devices checked ptx nccl gpu-report
+	@ETX_SLOW=1 test/check.sh $(BUILD) $(LIB) devices checked ptx nccl gpu-report
 	@$(MAKE) --no-print-directory check-mutations
 check-mutations: $(SHIM_CHECKED)
 	@test/cuda_shim/mutations.sh $(BUILD)/mutations \
@@ -301,9 +301,9 @@ check-sample:
 	@$(MAKE) --no-print-directory coverage ITEMS='$(COVERAGE_SAMPLE)'
 	@SECONDS_EACH=30 test/fuzz/run.sh
 check-all:
-	@for part in check lint check-oom check-io check-device check-kill \
-	    check-train-models check-soak check-large check-hosts check-reproducible \
-	    asan check-leaks tsan coverage check-fuzz; do \
+	@export ETX_SLOW=1; for part in check lint check-oom check-io check-device \
+	    check-kill check-train-models check-soak check-large check-hosts \
+	    check-reproducible asan check-leaks tsan coverage check-fuzz; do \
 	    $(MAKE) --no-print-directory $$part || exit 1; done
 
 # --------------------------------------------------------------------- GPU --

@@ -9,8 +9,10 @@
 # devices, checked, faults, fast, quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
 # reason. The last line counts tests as Check does; a section is one test, and one
-# that ends with 77 has run nothing and is counted apart.
+# that ends with 77 has run nothing and is counted apart. Tests and items that are
+# slow (test/README.md) run with ETX_SLOW=1 alone, as make check-all sets it.
 set -eu
+slow=${ETX_SLOW:+none}
 
 # The longest first.
 sections='python packages dist programs upgrade install loader troubleshooting
@@ -66,17 +68,19 @@ section()
     studies) test/python/python.sh "$build" "$lib" examples/studies/test ;;
     packages) test/programs/debian.sh ;;
     suite:*)
-        CK_RUN_SUITE=${1#*:} "$build/test/exatrkx-tests"
+        CK_RUN_SUITE=${1#*:} CK_EXCLUDE_TAGS=${slow:-slow} \
+            "$build/test/exatrkx-tests"
         ;;
     device:*)
-        CK_RUN_SUITE=${1#*:} CK_EXCLUDE_TAGS=large ETX_CPU=ref \
+        CK_RUN_SUITE=${1#*:} CK_EXCLUDE_TAGS="large ${slow:-slow}" ETX_CPU=ref \
             "$build/test/cuda-shim-tests"
         ;;
     checked:*)
         suite=${1#*:}
         # Shared memory of consumer and data centre devices, too.
         case $suite in *@*) export ETX_SHIM_SHARED="${suite#*@}" ;; esac
-        CK_RUN_SUITE=${suite%@*} CK_EXCLUDE_TAGS=large ETX_CPU=ref \
+        CK_RUN_SUITE=${suite%@*} CK_EXCLUDE_TAGS="large ${slow:-slow}" \
+            ETX_CPU=ref \
             CK_TIMEOUT_MULTIPLIER=5 "$build/test/cuda-shim-checked"
         ;;
     faults:*)
@@ -152,11 +156,11 @@ expand()
         devices)
             if [ -x "$build/test/cuda-shim-tests" ]; then
                 list "$build/test/cuda-shim-tests" --list device:
-                expand checked:cuda_half checked:cuda_half@48 \
-                    checked:cuda_half@227 checked:cuda_shim_inputs \
-                    checked:checkop_labels \
-                    checked:checkop_walkthrough checked:checkop_radius_graph \
+                expand checked:cuda_half@48 checked:checkop_labels \
                     checked:checkop_segment_reduce
+                [ -z "$slow" ] || expand checked:cuda_half \
+                    checked:cuda_half@227 checked:cuda_shim_inputs \
+                    checked:checkop_walkthrough checked:checkop_radius_graph
             else
                 echo 'SKIPPED CPU emulation of CUDA: no C++ compiler, or not' \
                     'x86-64' >"$out/devices"
@@ -232,6 +236,7 @@ expand "$@" >"$out/.items"
 awk '!seen[$0]++' "$out/.items" | xargs -P "${JOBS:-$(nproc)}" -n 1 \
     "$0" --run "$build" "$lib" "$out"
 skipped "$out"/*
+[ -n "$slow" ] || echo 'left out: what is slow (test/README.md); ETX_SLOW=1'
 failed=$(grep -l FAILED "$out"/*.status | sed 's|.*/||; s|\.status$||' || true)
 [ -z "$failed" ] ||
     echo "failed; again: test/check.sh $build $lib" "$(echo "$failed" | xargs)"

@@ -214,7 +214,7 @@ CHECKOP_TEST(test_radius_graph_lopsided, .rows = 5)
 
 /* Enough points for several levels of boxes, blocks and bins of any
  * implementation. */
-CHECKOP_TEST(test_radius_graph_larger, .is_large = 1, .rows = 6)
+CHECKOP_TEST(test_radius_graph_larger, .is_large = 1, .rows = 6, .n_quick = 2)
 {
     static const struct shape larger[] = {{3001, 8, 0.45f, 0, 0, 0},
         {3001, 8, 0.45f, 6, 0, 1}, {9000, 8, 0.3f, 0, 1, 0},

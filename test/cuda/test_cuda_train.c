@@ -144,7 +144,7 @@ static void check_momenta(
 }
 
 /* Steps and a validation: near the CPU's, and the same bits again. */
-ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
+ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS, .n_quick = 5)
 {
     struct train_bench bench[3];
     etx_training_report report[3];
@@ -176,7 +176,7 @@ ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
 
 /* Steps leave the host copies of the training as they are; a checkpoint updates
  * them, and another training goes on from there with the same bits. */
-ETX_TEST(test_cuda_train_stays, .rows = 3)
+ETX_TEST(test_cuda_train_stays, .rows = 3, .n_quick = 1)
 {
     static const int32_t which[] = {0, 1, BF16};
     const int32_t i = which[_i];

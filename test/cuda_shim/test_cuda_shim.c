@@ -31,7 +31,7 @@ struct search {
 static void open_search(struct search *search)
 {
     *search = (struct search){NULL};
-    etx_test_open_example(&search->model, &search->event, "event000000000");
+    etx_test_open_part(&search->model, &search->event, "event000000000");
 }
 
 static void close_search(struct search *search)

@@ -165,7 +165,7 @@ ETX_TEST(test_cuda_shim_index_stages)
     etx_event *event = NULL;
     etx_tracks *tracks[2] = {NULL};
 
-    etx_test_open_example(&model, &event, "event000000001");
+    etx_test_open_part(&model, &event, "event000000001");
     for (int32_t t = 0; t < 2; t++) {
         run_stages(&tracks[t], contexts[t], model, event, t);
         etx_tracks_free(tracks[t]); /* the model is there from now on */

@@ -109,7 +109,7 @@ static float *lend_positions(const etx_event *host)
 
 static void open_hits(struct hits *hits, etx_context *context)
 {
-    etx_test_open_example(&hits->model, &hits->host, "event000000001");
+    etx_test_open_part(&hits->model, &hits->host, "event000000001");
     hits->model->first_pass_options.min_hits = INT32_MAX;
     hits->lent = lend_positions(hits->host);
     ck_assert_ok(lend_event(&hits->device, context, hits->host, hits->lent));

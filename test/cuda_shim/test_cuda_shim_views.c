@@ -23,7 +23,7 @@ struct views {
 static void open_views(struct views *views)
 {
     *views = (struct views){NULL};
-    etx_test_open_example(&views->model, &views->event, "event000000001");
+    etx_test_open_part(&views->model, &views->event, "event000000001");
     views->keeping = shim_context(0, 1);
     views->plain = shim_context(0, 0);
 }

@@ -24,6 +24,8 @@ struct etx_case {
     int rows;       /* the test runs for _i = 0 .. rows - 1; 0: once, _i = 0 */
     int is_large;   /* tagged "large": left out of the emulation of a device */
     int n_small;    /* rows from this one on are large; 0: no row is */
+    int is_slow;    /* tagged "slow": left out of make check, in check-all */
+    int n_quick;    /* rows from this one on are slow; 0: no row is */
     char suite[64]; /* set by etx_case_register */
     struct etx_case *next;
 };
@@ -31,7 +33,8 @@ struct etx_case {
 /* Rows of a table, for .rows. */
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
-/* A test; the fields rows, is_large and n_small may follow its name. */
+/* A test; the fields rows, is_large, n_small, is_slow and n_quick may follow its
+ * name. */
 #define ETX_TEST(...) ETX_TEST_WITH(NULL, NULL, __VA_ARGS__)
 /* The same between two functions. */
 #define ETX_TEST_WITH(set_up_, tear_down_, ...)                                \

@@ -55,15 +55,26 @@ static int sorted_cases(struct etx_case *sorted[MAX_CASES])
     return n;
 }
 
+static const char *tags_of(const struct etx_case *one, int row)
+{
+    static const char *const tags[2][2] = {
+        {"quick", "slow"}, {"quick large", "slow large"}};
+    const int is_large =
+        one->is_large || (one->n_small > 0 && row >= one->n_small);
+    const int is_slow =
+        one->is_slow || (one->n_quick > 0 && row >= one->n_quick);
+
+    return tags[is_large][is_slow];
+}
+
 static void add_rows(
-    Suite *suite, const struct etx_case *one, int first, int end, int is_large)
+    Suite *suite, const struct etx_case *one, int first, int end)
 {
     TCase *test_case = tcase_create(one->test.name);
 
     tcase_set_timeout(test_case, TIMEOUT_SECONDS);
     tcase_add_checked_fixture(test_case, one->set_up, one->tear_down);
-    if (is_large)
-        tcase_set_tags(test_case, "large");
+    tcase_set_tags(test_case, tags_of(one, first));
     tcase_add_loop_test(test_case, &one->test, first, end);
     suite_add_tcase(suite, test_case);
 }
@@ -71,11 +82,14 @@ static void add_rows(
 static void add_case(Suite *suite, const struct etx_case *one)
 {
     const int rows = one->rows > 0 ? one->rows : 1;
-    const int n_small = one->n_small > 0 ? one->n_small : rows;
+    int end;
 
-    add_rows(suite, one, 0, n_small, one->is_large);
-    if (n_small < rows)
-        add_rows(suite, one, n_small, rows, 1);
+    for (int first = 0; first < rows; first = end) {
+        end = first + 1;
+        while (end < rows && tags_of(one, end) == tags_of(one, first))
+            end++;
+        add_rows(suite, one, first, end);
+    }
 }
 
 /* Without a runner the names of the suites are printed. */

@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "base/heap.h"
 #include "base/poison.h"
+#include "data/event.h"
 #include "io/safetensors.h"
 #include "memory/arena.h"
 
@@ -174,6 +175,24 @@ void etx_test_open_example(
         etx_detector_read(&detector, etx_test_example("detectors.csv.gz")));
     ck_assert_ok(
         etx_event_read_trackml(event, etx_test_example(name), detector));
+}
+
+void etx_test_open_part(
+    etx_model **model, etx_event **event, const char *name)
+{
+    scoped_event *whole = NULL;
+    scoped int32_t *row = NULL;
+    int64_t n = 0;
+
+    etx_test_open_example(model, &whole, name);
+    row = etx_test_alloc(whole->n_hits, sizeof *row);
+    for (int64_t i = 0; i < whole->n_hits; i++) {
+        const int64_t particle = whole->particle_row[i];
+
+        row[n] = (int32_t)i;
+        n += (particle < 0 ? i : particle) % 3 == 0;
+    }
+    ck_assert_ok(etx_event_select_with_truth(event, whole, row, n));
 }
 
 void etx_test_folder(char path[256])

@@ -131,6 +131,10 @@ const char *etx_test_example(const char *path);
 /* The default model and an event of examples/data; the caller frees both. */
 void etx_test_open_example(
     etx_model **model, etx_event **event, const char *name);
+/* The same with every third hit of noise and every third particle alone: for an
+ * emulated device, which takes seconds for a whole event. */
+void etx_test_open_part(
+    etx_model **model, etx_event **event, const char *name);
 
 /* A new folder of its own; etx_test_remove deletes it with its files. */
 void etx_test_folder(char path[256]);

@@ -14,7 +14,7 @@
 
 #define N_WORKERS 8
 #define N_EVENTS  10
-#define N_CALLS   1000 /* of each worker */
+#define N_CALLS   400 /* of each worker */
 
 /* A model that finds something: hits that follow each other are joined. */
 static const char model_text[] =
