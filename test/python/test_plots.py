@@ -39,27 +39,27 @@ EVENTS = [str(ROOT / f"examples/data/event00000000{n}") for n in (0, 1)]
 
 # Two particles and noise: hits 0 to 3 of the first lie along x in the order
 # 2, 0, 1, 3 from its vertex; 4 and 5 are of the second; 6 is noise.
-HITS = """hit_id,x,y,z
-10,20,0,0
-11,30,0,0
-12,10,0,0
-13,40,0,0
-14,0,20,0
-15,0,10,0
-16,0,0,9
+HITS = """hit_id,x,y,z,volume_id,layer_id,module_id
+10,20,0,0,8,2,1
+11,30,0,0,8,2,1
+12,10,0,0,8,2,1
+13,40,0,0,8,2,1
+14,0,20,0,8,2,1
+15,0,10,0,8,2,1
+16,0,0,9,8,2,1
 """
-TRUTH = """hit_id,particle_id
-16,0
-15,7
-14,7
-13,5
-12,5
-11,5
-10,5
+TRUTH = """hit_id,particle_id,weight
+16,0,0
+15,7,0
+14,7,0
+13,5,0
+12,5,0
+11,5,0
+10,5,0
 """
-PARTICLES = """particle_id,vx,vy,vz,px,py,pz,q
-7,0,0,0,0,0.3,0.1,-1
-5,0,0,0,2,0,1,1
+PARTICLES = """particle_id,vx,vy,vz,px,py,pz,q,nhits
+7,0,0,0,0,0.3,0.1,-1,2
+5,0,0,0,2,0,1,1,4
 """
 
 
@@ -81,6 +81,7 @@ def run_plots(*arguments: str) -> tuple[int, str]:
     return status, error.getvalue()
 
 
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
 class InFolder(FolderCase):
     """A test with a folder of its own that holds the small event."""
 
@@ -288,19 +289,19 @@ class Figures(InFolder):
         self.check_files("tracks", "--tracks", tracks, "svg")
 
     def test_resolution_by_hand(self) -> None:
-        """The truth of both particles, and known deviations from it; the third
-        track is not fitted, the fourth has no majority."""
+        """The truth of both particles, and known deviations from it; the second
+        track is not fitted, the third has no majority."""
         tracks = self.write(
             "tracks.csv",
-            "hit_id,track_id\n10,1\n11,1\n16,1\n14,2\n15,2\n12,3\n13,4\n16,4\n",
+            "hit_id,track_id\n10,1\n11,1\n16,1\n12,2\n13,3\n16,3\n14,4\n15,4\n",
         )
         head = "track_id,n_degrees,d0,z0,phi,theta,q_over_pt\n"
         theta = np.arctan2([2.0, 0.3], [1.0, 0.1])
         rows = [
             f"1,1,0.5,-1,-3.1,{theta[0]},0.45",
-            f"2,1,0,0,{np.pi / 2 + 0.01},{theta[1] - 0.02},{-1 / 0.3}",
-            "3,0,0,0,0,0,0",
-            "4,1,0,0,0,0,0.5",
+            "2,0,0,0,0,0,0",
+            "3,1,0,0,0,0,0.5",
+            f"4,1,0,0,{np.pi / 2 + 0.01},{theta[1] - 0.02},{-1 / 0.3}",
         ]
         fits = self.write("fits.csv", head + "\n".join(rows) + "\n")
         found = resolution_plot.deviations(
@@ -349,7 +350,6 @@ class Figures(InFolder):
         with self.assertRaisesRegex(ValueError, "no logs"):
             plotting.training([])
 
-    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
     def test_graph_of_another_event(self) -> None:
         import exatrkx
 

@@ -8,7 +8,7 @@
     print(exatrkx.evaluate(event, tracks))
 
 The library (libexatrkx.so) and numpy are loaded when a name of theirs is
-first used; conversion, simulation and plotting do without the library.
+first used; conversion and simulation do without the library.
 docs/python.md is the reference.
 
 SPDX-License-Identifier: Apache-2.0

@@ -6,8 +6,8 @@
     exatrkx plot edges --event PREFIX --edges E.csv --out e.png
     exatrkx plot radius --event PREFIX --points P.csv --out r.png
 
-The ending of --out says the format: png, svg or pdf. Needs numpy and
-matplotlib. docs/plots.md says what the panels show.
+The ending of --out says the format: png, svg or pdf. Needs matplotlib.
+docs/plots.md says what the panels show.
 
 The functions draw the same of objects and return the matplotlib figure:
 

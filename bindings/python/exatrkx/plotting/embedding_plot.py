@@ -88,7 +88,7 @@ def draw(
     if hit_id is None:
         hit = choose(event, points, radius, min_pt)
     else:
-        rows = np.flatnonzero(event.hit_id == hit_id)
+        rows = np.flatnonzero(event.source.hit_ids == hit_id)
         if not len(rows):
             raise ValueError(f"there is no hit {hit_id}")
         hit = int(rows[0])
@@ -128,7 +128,7 @@ def _figure(
         axis.plot(*flat[rows].T, marker, color=colour, label=label)
     axis.set_aspect("equal", adjustable="datalim")
     axis.legend()
-    axis.set_title(f"around hit {event.hit_id[found.hit]}, radius {radius:g}")
+    axis.set_title(f"around hit {event.source.hit_ids[found.hit]}, radius {radius:g}")
     for axis in given if given is not None else figure.axes:
         axis.set_xlabel("first principal component")
         axis.set_ylabel("second")

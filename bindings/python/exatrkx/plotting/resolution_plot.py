@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 
 from .._arrays import together
 from .._errors import expect
+from .._evaluation import match
 from ..files.trackml_csv import read_table
 from .event_truth import Event
 from .style import BLUE, GREEN, ORANGE, log_axis, panels, title
-from .tracks_plot import majority, track_rows
+from .tracks_plot import tracks_of
 
 PROMPT = 0.1  # mm from the beam line
 ONE_SIGMA = 0.6827
@@ -40,13 +41,14 @@ ETA_EDGES = np.linspace(0.0, 4.0, 11)
 
 def truth_of(event: Event, rows: np.ndarray) -> np.ndarray:
     """[n, 5] parameters of particles at their points of closest approach."""
-    p = event.particles
-    px, py, pz, vx, vy, vz = (p[n][rows] for n in ("px", "py", "pz", "vx", "vy", "vz"))
+    px, py, pz = event.momentum[rows].T
+    vx, vy, vz = event.vertex[rows].T
     pt, phi = event.pt[rows], np.arctan2(py, px)
     along = -(vx * np.cos(phi) + vy * np.sin(phi))
     d0 = -vx * np.sin(phi) + vy * np.cos(phi)
     z0 = vz + along * pz / pt
-    return np.stack((d0, z0, phi, np.arctan2(pt, pz), p["q"][rows] / pt), axis=1)
+    charge = event.particles["charge"][rows]
+    return np.stack((d0, z0, phi, np.arctan2(pt, pz), charge / pt), axis=1)
 
 
 def fitted_of(parameters: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -69,22 +71,19 @@ def deviations(event: Event, tracks: Any, parameters: Any) -> np.ndarray:
     """[n, 7]: pT, |eta| and the deviations of the parameters, that of q/pT
     relative, of the fitted tracks that have more than half of their hits from a
     prompt charged particle."""
-    row, track = track_rows(event, tracks)
+    own = tracks_of(event, tracks)
     number, is_fitted, values = fitted_of(parameters)
-    is_file = isinstance(tracks, (str, os.PathLike))
-    n_tracks = track.max(initial=-1) + 1 if is_file else len(tracks)
+    n_tracks = len(own)
     if len(number) != n_tracks:
         raise ValueError(
             f"parameters of {len(number)} tracks, there are {n_tracks}"
         )
     if (number != 1 + np.arange(n_tracks)).any():
         raise ValueError(f"parameters: track_id is not 1 to {n_tracks} in order")
-    size = np.bincount(track, minlength=len(number))
-    best, n_best = majority(track, event.owner[row], len(number))
-    vertex = np.hypot(event.particles["vx"], event.particles["vy"])
-    good = is_fitted & (2 * n_best > size)
-    owner = best[good]
-    good[good] = (vertex[owner] < PROMPT) & (event.particles["q"][owner] != 0)
+    best = match(event.source, own, matching="atlas", min_track_hits=1)[0]
+    prompt = np.hypot(event.vertex[:, 0], event.vertex[:, 1]) < PROMPT
+    good = is_fitted & (best >= 0)
+    good[good] = (prompt & (event.particles["charge"] != 0))[best[good]]
     best = best[good]
     found = values[good] - truth_of(event, best)
     found[:, 2] = np.angle(np.exp(1j * found[:, 2]))

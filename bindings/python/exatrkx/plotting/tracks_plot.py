@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .. import _evaluation
 from .._arrays import together
 from .._errors import expect
-from ..files.trackml_csv import Table, lookup, read_table
-from .event_truth import Event, single
+from .._tracks import Tracks, check_hits
+from .event_truth import Event
 from .rates import clopper_pearson, ratio
 from .style import (
     BLUE,
@@ -61,51 +63,33 @@ class Matched:
         return float(ratio(self.is_found.sum(), len(self.is_found)))
 
 
-def _table_of(event: Event, tracks: Any) -> Table:
-    """hit_id and track_id of a file, or of an exatrkx.Tracks."""
+def tracks_of(event: Event, tracks: Any) -> Tracks:
+    """Tracks of the event, or its file of hit_id,track_id."""
     if isinstance(tracks, (str, os.PathLike)):
-        return read_table(os.fspath(tracks), ("hit_id", "track_id"))
+        return Tracks.from_csv(tracks, event.source)
     expect("tracks", tracks, "Tracks")
-    if tracks.n_hits != event.n_hits:
-        raise ValueError(
-            f"tracks of {tracks.n_hits} hits, the event has {event.n_hits}"
-        )
-    number = 1 + np.arange(len(tracks))
-    return {
-        "hit_id": event.hit_id[tracks.hits],
-        "track_id": np.repeat(number, np.diff(tracks.offsets)),
-    }
-
-
-def track_rows(event: Event, tracks: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Row of the event and number of the track, from 0, of every hit of a
-    track, in the order of the track ids."""
-    table = _table_of(event, tracks)
-    used = table["track_id"] != 0
-    row = lookup(event.hit_id, table["hit_id"][used])
-    if (row < 0).any():
-        unknown = table["hit_id"][used][row < 0][0]
-        raise ValueError(f"{tracks}: hit {unknown} is not in the event")
-    return row, np.unique(table["track_id"][used], return_inverse=True)[1]
+    check_hits(event.source, tracks)
+    return cast(Tracks, tracks)
 
 
 def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
     """Match the tracks of one event by double majority."""
-    row, track = track_rows(event, tracks)
-    size = np.bincount(track)
-    best, n_best = majority(track, event.owner[row], len(size))
-    n_particles = len(event.pt)
-    hits_of = np.bincount(event.owner[event.owner >= 0], minlength=n_particles)
-    fraction = float(single(cuts.fraction))
-    has_majority = n_best > fraction * size
+    own = tracks_of(event, tracks)
+    of_tracks = partial(
+        _evaluation.match,
+        event.source,
+        own,
+        matching_fraction=cuts.fraction,
+        min_track_hits=cuts.min_track_hits,
+    )
+    matched, is_found = of_tracks()
+    majority, _ = of_tracks(matching="atlas")
+    size = np.diff(own.offsets)
     counted = size >= cuts.min_track_hits
-    matches = counted & has_majority
-    matches[matches] = n_best[matches] > fraction * hits_of[best[matches]]
-    is_found = np.zeros(n_particles, dtype=bool)
-    is_found[best[matches]] = True
-    use = event.particles["q"] != 0
-    use &= event.pt > single(cuts.min_pt)
-    use &= np.abs(event.eta) < single(cuts.max_eta)
+    hits_of = np.bincount(event.owner[event.owner >= 0], minlength=len(event.pt))
+    use = event.particles["charge"] != 0
+    use &= event.pt > np.float32(cuts.min_pt)
+    use &= np.abs(event.eta) < np.float32(cuts.max_eta)
     use &= hits_of >= cuts.min_hits
     return Matched(
         pt=event.pt[use],
@@ -113,25 +97,9 @@ def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
         n_hits=hits_of[use],
         is_found=is_found[use],
         track_hits=size[counted],
-        track_matches=matches[counted],
-        track_is_fake=~has_majority[counted],
+        track_matches=matched[counted] >= 0,
+        track_is_fake=majority[counted] < 0,
     )
-
-
-def majority(
-    track: np.ndarray, owner: np.ndarray, n_tracks: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The particle with most hits of each track and how many; -1, 0: none."""
-    best = np.full(n_tracks, -1)
-    n_best = np.zeros(n_tracks, dtype=np.int64)
-    owned = owner >= 0
-    pairs, count = np.unique(
-        np.stack([track[owned], owner[owned]]), axis=1, return_counts=True
-    )
-    order = np.lexsort((-pairs[1], count))  # the last one written stays
-    best[pairs[0][order]] = pairs[1][order]
-    n_best[pairs[0][order]] = count[order]
-    return best, n_best
 
 
 def match_all(
