@@ -37,6 +37,8 @@ PROGRAMS = [
 HAVE_PROGRAMS = all(program.exists() for program in PROGRAMS)
 EVENTS = [str(ROOT / f"examples/data/event00000000{n}") for n in (0, 1)]
 
+ONE_SIGMA_TAIL = 0.15865525393145707  # of a normal distribution
+
 # Two particles and noise: hits 0 to 3 of the first lie along x in the order
 # 2, 0, 1, 3 from its vertex; 4 and 5 are of the second; 6 is noise.
 HITS = """hit_id,x,y,z,volume_id,layer_id,module_id
@@ -124,10 +126,10 @@ class CommandLine(unittest.TestCase):
         self.assertIn("no.jsonl", error)
 
 
-@needs("matplotlib")
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
 class Rates(unittest.TestCase):
     def test_clopper_pearson_by_hand(self) -> None:
-        tail = rates.ONE_SIGMA_TAIL
+        tail = ONE_SIGMA_TAIL
         low, high = rates.clopper_pearson(
             np.array([0, 1, 1, 7, 0]), np.array([3, 1, 2, 7, 0])
         )
@@ -141,7 +143,7 @@ class Rates(unittest.TestCase):
     def test_clopper_pearson_tails(self) -> None:
         """At either end the binomial tail has one sigma's probability."""
         low, high = rates.clopper_pearson(np.array([13]), np.array([40]))
-        n, tail = 40, rates.ONE_SIGMA_TAIL
+        n, tail = 40, ONE_SIGMA_TAIL
 
         def term(k: int, p: float) -> float:
             ways = np.prod([(n - i) / (i + 1) for i in range(k)])

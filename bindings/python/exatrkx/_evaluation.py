@@ -136,6 +136,18 @@ def evaluate(
     return evaluation_of(out, counts)
 
 
+def rate_of(part: int, whole: int) -> Rate:
+    """Any ratio of counts with its interval."""
+    counts = etx_evaluation_counts(
+        struct_size=ctypes.sizeof(etx_evaluation_counts),
+        n_tracks=whole,
+        n_tracks_matched=part,
+    )
+    out = etx_evaluation(struct_size=ctypes.sizeof(etx_evaluation))
+    _library.call("etx_evaluation_rates", ctypes.byref(out), ctypes.byref(counts))
+    return Rate(out.purity.value, out.purity.low, out.purity.high)
+
+
 def evaluation_of(out: Any, counts: Any) -> Evaluation:
     """The structs of the library as Python objects."""
     rates = {

@@ -39,13 +39,6 @@ class Bar:
         if text:
             self._bar.set_postfix_str(text, refresh=False)
 
-    def say(self, text: str) -> None:
-        """A line on stdout, above the bar."""
-        if self._bar is None:
-            print(text)
-        else:
-            self._bar.write(text)
-
     def __enter__(self) -> Bar:
         return self
 
