@@ -7,10 +7,11 @@
 #include "data/event.h"
 #include "stage/helix/layer_table.h"
 
-/* Hits of an event by particle, then by distance from the origin. */
+/* The hits of the particles of an event, from inside out. */
 struct etx_true_chains {
     const struct etx_event *event;
     int32_t *layer; /* [n_hits] */
+    int32_t *begin; /* [n_particles + 1] of the two below */
     int32_t *hit;   /* [n_hits] in that order */
     int32_t *back;  /* [n_hits] the same, every particle from its end */
 };
@@ -22,8 +23,5 @@ etx_status etx_true_chains_check(const struct etx_event *event, int64_t number);
 etx_status etx_true_chains_make(struct etx_true_chains *chains,
     const struct etx_completion *table, const struct etx_event *event);
 void etx_true_chains_free(struct etx_true_chains *chains);
-
-/* The end of the particle whose hits begin at first. */
-int64_t etx_true_chain_end(const struct etx_true_chains *chains, int64_t first);
 
 #endif

@@ -323,14 +323,13 @@ static etx_status visit_particles(struct learning *learning,
     etx_status status;
 
     ETX_CHECK(etx_true_chains_make(&chains, learning->table, event));
-    for (int64_t first = 0; first < event->n_hits;) {
-        const int64_t end = etx_true_chain_end(&chains, first);
+    for (int64_t p = 0; p < event->n_particles; p++) {
+        const int32_t first = chains.begin[p];
+        const int32_t n = chains.begin[p + 1] - first;
 
-        if (event->particle_row[chains.hit[first]] >= 0 &&
-            end - first >= MIN_HITS)
-            ETX_CHECK(visit(learning, &chains, chains.hit + first,
-                chains.back + first, end - first));
-        first = end;
+        if (n >= MIN_HITS)
+            ETX_CHECK(visit(
+                learning, &chains, chains.hit + first, chains.back + first, n));
     }
 done:
     etx_true_chains_free(&chains);

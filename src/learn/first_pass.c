@@ -52,10 +52,8 @@ static int64_t layers_key(const int32_t *layer)
     return ((int64_t)layer[0] * MAX_LAYERS + layer[1]) * MAX_LAYERS + layer[2];
 }
 
-static bool comes_from_beam(const struct etx_event *event, int32_t row)
+static bool comes_from_beam(const etx_particle *particle)
 {
-    const etx_particle *const particle = &event->particles[row];
-
     return particle->charge != 0 &&
            hypot((double)particle->vertex[0], (double)particle->vertex[1]) <
                MAX_VERTEX;
@@ -158,14 +156,12 @@ static etx_status add_event(
     etx_status status;
 
     ETX_CHECK(etx_true_chains_make(&chains, learning->completion, event));
-    for (int64_t first = 0; first < event->n_hits;) {
-        const int64_t end = etx_true_chain_end(&chains, first);
-        const int32_t row = event->particle_row[chains.hit[first]];
+    for (int64_t p = 0; p < event->n_particles; p++) {
+        const int32_t first = chains.begin[p];
+        const int32_t n = chains.begin[p + 1] - first;
 
-        if (row >= 0 && end - first >= MIN_HITS && comes_from_beam(event, row))
-            ETX_CHECK(add_particle(
-                learning, &chains, chains.hit + first, end - first));
-        first = end;
+        if (n >= MIN_HITS && comes_from_beam(&event->particles[p]))
+            ETX_CHECK(add_particle(learning, &chains, chains.hit + first, n));
     }
 done:
     etx_true_chains_free(&chains);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "data/hit_order.h"
 #include "stage/completion/search.h"
 
 #include <string.h>
@@ -40,35 +41,23 @@ static int32_t count_tracks(const int32_t *label, int64_t n_hits)
     return n;
 }
 
-static int64_t distance_key(const float *at)
-{
-    return etx_sort_key(
-        (float)((double)at[0] * (double)at[0] + (double)at[1] * (double)at[1] +
-                (double)at[2] * (double)at[2]));
-}
-
-/* Link the hits row [n] of tracks in an order: that of their distances from the
- * origin. */
-static void link_hits(struct etx_hit_chains *chains, const int32_t *row,
-    const int32_t *order, int64_t n, int64_t n_hits)
+/* Link the hits of every track in the order hit [begin[n_tracks]]. */
+static void link_hits(struct etx_hit_chains *chains, const int32_t *begin,
+    const int32_t *hit, int64_t n_hits)
 {
     for (int64_t i = 0; i < n_hits; i++)
         chains->next[i] = chains->previous[i] = -1;
     for (int32_t t = 0; t < chains->n_tracks; t++) {
-        chains->n_hits[t] = 0;
-        chains->end[ETX_OUTWARD][t] = chains->end[ETX_INWARD][t] = -1;
-    }
-    for (int64_t k = 0; k < n; k++) {
-        const int32_t hit = row[order[k]];
-        const int32_t t = chains->label[hit];
-        const int32_t last = chains->end[ETX_OUTWARD][t];
-        if (last < 0)
-            chains->end[ETX_INWARD][t] = hit;
-        else
-            chains->next[last] = hit;
-        chains->previous[hit] = last;
-        chains->end[ETX_OUTWARD][t] = hit;
-        chains->n_hits[t]++;
+        const int32_t n = begin[t + 1] - begin[t];
+        const int32_t *const own = hit + begin[t];
+
+        chains->n_hits[t] = n;
+        chains->end[ETX_INWARD][t] = n > 0 ? own[0] : -1;
+        chains->end[ETX_OUTWARD][t] = n > 0 ? own[n - 1] : -1;
+        for (int32_t k = 1; k < n; k++) {
+            chains->next[own[k - 1]] = own[k];
+            chains->previous[own[k]] = own[k - 1];
+        }
     }
 }
 
@@ -77,10 +66,8 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
 {
     const int64_t n = event->n_hits;
     const int32_t n_tracks = count_tracks(label, n);
-    int64_t *key = NULL;
-    int32_t *row = NULL;
-    int32_t *order = NULL;
-    int64_t n_labelled = 0;
+    int32_t *begin = NULL;
+    int32_t *hit = NULL;
     etx_status status;
 
     chains->n_tracks = n_tracks;
@@ -91,16 +78,10 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
     for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
         ETX_SCRATCH(chains->end[d], arena, n_tracks, "ends of tracks");
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    ETX_SCRATCH(key, arena, n, "hit order");
-    ETX_SCRATCH(row, arena, n, "hit order");
-    ETX_SCRATCH(order, arena, n, "hit order");
-    for (int64_t i = 0; i < n; i++)
-        if (label[i] >= 0) {
-            key[n_labelled] = distance_key(event->position + 3 * i);
-            row[n_labelled++] = (int32_t)i;
-        }
-    ETX_CHECK(etx_sort_order(order, key, n_labelled));
-    link_hits(chains, row, order, n_labelled, n);
+    ETX_SCRATCH(begin, arena, (int64_t)n_tracks + 1, "order of hits");
+    ETX_SCRATCH(hit, arena, n, "order of hits");
+    ETX_CHECK(etx_order_hits(begin, hit, label, n_tracks, event, 0));
+    link_hits(chains, begin, hit, n);
     etx_arena_reset(arena, mark);
 done:
     return status;

@@ -4,7 +4,7 @@
 #include "stage/first_pass/search.h"
 
 #include "base/check.h"
-#include "base/sort.h"
+#include "data/hit_order.h"
 #include "stage/helix/field.h"
 
 #include <math.h>
@@ -27,44 +27,17 @@ static etx_status list_hits(
     struct filling *filling, struct etx_arena *arena, const int32_t *label)
 {
     const struct etx_event *const event = filling->search->event;
-    int32_t *row = NULL;
-    int32_t *order = NULL;
-    int64_t *key = NULL;
     int64_t n = 0;
     etx_status status;
 
-    for (int64_t i = 0; i < event->n_hits; i++) {
-        n += label[i] >= 0;
-        if (label[i] >= filling->n_tracks)
-            filling->n_tracks = label[i] + 1;
-    }
-    ETX_SCRATCH(filling->begin, arena, (int64_t)filling->n_tracks + 1,
-        "hits of tracks");
-    ETX_SCRATCH(filling->hit, arena, n, "hits of tracks");
-    ETX_SCRATCH(filling->candidate, arena, filling->n_tracks, "hits of tracks");
-    ETX_SCRATCH(key, arena, n, "hit order");
-    ETX_SCRATCH(row, arena, n, "hit order");
-    ETX_SCRATCH(order, arena, n, "hit order");
-    memset(filling->begin, 0,
-        (size_t)(filling->n_tracks + 1) * sizeof *filling->begin);
-    n = 0;
-    for (int32_t i = 0; i < event->n_hits; i++) {
-        const float *const at = event->position + 3 * (int64_t)i;
-        int32_t bits; /* of floats from 0 on: in their order */
-
-        if (label[i] < 0)
-            continue;
-        const float distance = at[0] * at[0] + at[1] * at[1] + at[2] * at[2];
-        memcpy(&bits, &distance, sizeof bits);
-        key[n] = (int64_t)label[i] * (INT64_C(1) << 32) + bits;
-        row[n++] = i;
-        filling->begin[label[i] + 1]++;
-    }
-    ETX_CHECK(etx_sort_order(order, key, n));
-    for (int64_t k = 0; k < n; k++)
-        filling->hit[k] = row[order[k]];
-    for (int32_t t = 0; t < filling->n_tracks; t++)
-        filling->begin[t + 1] += filling->begin[t];
+    for (int64_t i = 0; i < event->n_hits; i++)
+        if (label[i] >= n)
+            n = (int64_t)label[i] + 1;
+    filling->n_tracks = (int32_t)n;
+    ETX_SCRATCH(filling->begin, arena, n + 1, "hits of tracks");
+    ETX_SCRATCH(filling->hit, arena, event->n_hits, "hits of tracks");
+    ETX_SCRATCH(filling->candidate, arena, n, "hits of tracks");
+    ETX_CHECK(etx_order_hits(filling->begin, filling->hit, label, n, event, 0));
 done:
     return status;
 }

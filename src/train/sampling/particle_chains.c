@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "data/hit_order.h"
 #include "train/config.h"
 
 #include <stdlib.h>
@@ -25,8 +26,8 @@
 struct chain_hit {
     int32_t particle;
     int32_t hit;
-    double distance; /* squared, from the production vertex, mm^2 */
-    int64_t group;   /* number of its group on the particle; -1 = dropped */
+    int64_t rank;  /* in the chain */
+    int64_t group; /* number of its group on the particle; -1 = dropped */
 };
 
 /* Output of one of two passes over all pairs, in compressed sparse rows: the
@@ -43,20 +44,6 @@ struct pass {
     int32_t *partner; /* [n_pairs]; NULL: this pass only counts */
 };
 
-static int compare_chains(const void *left, const void *right)
-{
-    const struct chain_hit *a = left;
-    const struct chain_hit *b = right;
-
-    if (a->particle != b->particle)
-        return a->particle < b->particle ? -1 : 1;
-    if (a->distance < b->distance)
-        return -1;
-    if (a->distance > b->distance)
-        return 1;
-    return a->hit < b->hit ? -1 : a->hit > b->hit;
-}
-
 static int compare_groups(const void *left, const void *right)
 {
     const struct chain_hit *a = left;
@@ -64,7 +51,7 @@ static int compare_groups(const void *left, const void *right)
 
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    return compare_chains(left, right);
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
 static int compare_hits(const void *left, const void *right)
@@ -75,34 +62,26 @@ static int compare_hits(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static double squared_distance(const float *a, const float *b)
+/* The hits of particles, one particle after the other. */
+static etx_status collect_hits(
+    struct chain_hit *hits, int64_t *n, const struct etx_event *event)
 {
-    double sum = 0.0;
+    int32_t *begin = NULL;
+    int32_t *hit = NULL;
+    etx_status status;
 
-    for (int k = 0; k < 3; k++) {
-        const double d = (double)a[k] - (double)b[k];
-        sum += d * d;
-    }
-    return sum;
-}
-
-static int64_t collect_hits(
-    struct chain_hit *hits, const struct etx_event *event)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < event->n_hits; i++) {
-        const int32_t p = event->particle_row[i];
-
-        if (p < 0)
-            continue;
-        hits[n].particle = p;
-        hits[n].hit = (int32_t)i;
-        hits[n].distance = squared_distance(
-            event->position + 3 * i, event->particles[p].vertex);
-        n++;
-    }
-    return n;
+    ETX_NEW(begin, event->n_particles + 1, "hits of chains");
+    ETX_NEW(hit, event->n_hits, "hits of chains");
+    ETX_CHECK(etx_order_hits(
+        begin, hit, event->particle_row, event->n_particles, event, 1));
+    *n = begin[event->n_particles];
+    for (int64_t k = 0; k < *n; k++)
+        hits[k] = (struct chain_hit){
+            .particle = event->particle_row[hit[k]], .hit = hit[k], .rank = k};
+done:
+    etx_free(begin);
+    etx_free(hit);
+    return status;
 }
 
 /* Whether two hits lie on one module, or in one layer. */
@@ -197,8 +176,7 @@ static etx_status make_chains(struct chain_hit **out, int64_t *n_chained,
 
     ETX_NEW(hits, event->n_hits, "hits of chains");
     ETX_NEW(first, event->n_hits, "truth groups");
-    *n_chained = collect_hits(hits, event);
-    qsort(hits, (size_t)*n_chained, sizeof *hits, compare_chains);
+    ETX_CHECK(collect_hits(hits, n_chained, event));
     for (int64_t k = 0; k < *n_chained; k += n) {
         n = run_length(hits + k, *n_chained - k);
         group_hits(hits + k, n, event, rule, first);
