@@ -55,8 +55,8 @@ etx_status etx_event_create_device(etx_event **out, etx_context *context,
     ETX_CHECK(etx_copy_from_device(&copy, __func__, "positions", context,
         positions, 3 * n_hits, sizeof *copy, stream));
     ETX_CHECK(create(out, __func__, n_hits, hit_ids, copy));
-    (*out)->lent_position =
-        (struct etx_lent_array){positions, context->options.device_index};
+    (*out)->borrowed_position =
+        (struct etx_borrowed_array){positions, context->options.device_index};
 done:
     etx_free(copy);
     return etx_call_end(&host, etx_call_settle(context, status));
@@ -86,8 +86,8 @@ etx_status etx_event_set_features_device(etx_event *event, etx_context *context,
     ETX_CHECK(etx_check_finite(
         __func__, "features", copy, event->n_hits, n_features));
     ETX_CHECK(etx_event_replace_features(event, n_features, copy));
-    event->lent_features =
-        (struct etx_lent_array){features, context->options.device_index};
+    event->borrowed_features =
+        (struct etx_borrowed_array){features, context->options.device_index};
 done:
     etx_free(copy);
     return etx_call_end(&host, etx_call_settle(context, status));

@@ -27,7 +27,7 @@ const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS] = {
  * selections and leaked: the other fields are these. */
 struct other_fields {
     int64_t n_hits, n_joined, n_features, n_particles, n_shared;
-    struct etx_lent_array lent[2];
+    struct etx_borrowed_array borrowed[2];
     void *first_hit, *particles, *shared[3];
 };
 _Static_assert(
@@ -131,7 +131,7 @@ etx_status etx_event_replace_features(
     ETX_CHECK(replace(
         &event->features, features, event->n_hits, n_features, "features"));
     event->n_features = n_features;
-    event->lent_features.values = NULL;
+    event->borrowed_features.values = NULL;
 done:
     return status;
 }

@@ -9,7 +9,7 @@
 #include <exatrkx/exatrkx.h>
 
 /* An array in memory of a device, of the caller; NULL: none. */
-struct etx_lent_array {
+struct etx_borrowed_array {
     const float *values;
     int32_t device_index;
 };
@@ -56,9 +56,9 @@ struct etx_event {
     int64_t n_hits;
     int32_t n_joined;   /* events that are side by side here; 0: it is one */
     int64_t *first_hit; /* [n_joined + 1] of each, and n_hits */
-    struct etx_lent_array lent_position; /* position on a device */
-    int64_t n_features;                  /* columns of features, 0 without */
-    struct etx_lent_array lent_features; /* features on a device */
+    struct etx_borrowed_array borrowed_position; /* position on a device */
+    int64_t n_features; /* columns of features, 0 without */
+    struct etx_borrowed_array borrowed_features; /* features on a device */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] sorted by id */
     int64_t n_shared;        /* further particles of hits, by hit, then row */

@@ -12,10 +12,10 @@ static etx_status select_borrowed(struct etx_event *rest,
     const int32_t *row)
 {
     struct etx_arena *arena = context->stream->arena;
-    const struct etx_lent_array *const from[] = {
-        &event->lent_position, &event->lent_features};
-    struct etx_lent_array *const to[] = {
-        &rest->lent_position, &rest->lent_features};
+    const struct etx_borrowed_array *const from[] = {
+        &event->borrowed_position, &event->borrowed_features};
+    struct etx_borrowed_array *const to[] = {
+        &rest->borrowed_position, &rest->borrowed_features};
     const int64_t width[] = {3, event->n_features};
     const int32_t *index = NULL;
     etx_status status = ETX_OK;
@@ -23,7 +23,7 @@ static etx_status select_borrowed(struct etx_event *rest,
     for (int32_t k = 0; k < 2; k++) {
         struct etx_gather_args args = {.n_rows = rest->n_hits,
             .width = (int32_t)width[k],
-            .x = etx_stage_lent(context, from[k])};
+            .x = etx_stage_borrowed(context, from[k])};
 
         if (args.x == NULL)
             continue;
@@ -33,7 +33,7 @@ static etx_status select_borrowed(struct etx_event *rest,
         ETX_SCRATCH(args.y, arena, rest->n_hits * width[k], "hits left");
         args.index = index;
         ETX_CHECK(context->ops->gather(context->stream, &args));
-        *to[k] = (struct etx_lent_array){args.y, from[k]->device_index};
+        *to[k] = (struct etx_borrowed_array){args.y, from[k]->device_index};
     }
 done:
     return status;

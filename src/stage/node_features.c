@@ -96,7 +96,7 @@ etx_status etx_stage_node_features(const float **out,
     *out = etx_event_cache_find(
         &context->event_cache, list->feature, bytes_of(list));
     if (*out == NULL && event->n_features == list->n_features)
-        *out = etx_stage_lent(context, &event->lent_features);
+        *out = etx_stage_borrowed(context, &event->borrowed_features);
     if (*out != NULL)
         return ETX_OK;
     const struct etx_stage_clock clock =

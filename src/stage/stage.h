@@ -49,11 +49,11 @@ etx_status etx_stage_to_device(const float **out, struct etx_context *context,
 etx_status etx_stage_part_nodes_to_device(struct etx_network_input *out,
     struct etx_context *context, const struct etx_graph_part *part,
     const float *features, int32_t n_features, const float *position);
-/* An array lent by the caller, if it is on the device of the context; else
- * NULL. */
-const float *etx_stage_lent(
-    const struct etx_context *context, const struct etx_lent_array *lent);
-/* The positions of hits: lent, cached or copied. */
+/* An array borrowed from the caller, if it is on the device of the context;
+ * else NULL. */
+const float *etx_stage_borrowed(const struct etx_context *context,
+    const struct etx_borrowed_array *borrowed);
+/* The positions of hits: borrowed, cached or copied. */
 etx_status etx_stage_positions(const float **out, struct etx_context *context,
     const struct etx_event *event);
 /* The first of x [n] that is not finite, or -1, in *found, for which a device

@@ -42,20 +42,20 @@ done:
     return status;
 }
 
-const float *etx_stage_lent(
-    const struct etx_context *context, const struct etx_lent_array *lent)
+const float *etx_stage_borrowed(const struct etx_context *context,
+    const struct etx_borrowed_array *borrowed)
 {
     const int32_t is_on_device =
         context->stream->memory != NULL &&
-        context->options.device_index == lent->device_index;
+        context->options.device_index == borrowed->device_index;
 
-    return is_on_device ? lent->values : NULL;
+    return is_on_device ? borrowed->values : NULL;
 }
 
 etx_status etx_stage_positions(const float **out, struct etx_context *context,
     const struct etx_event *event)
 {
-    *out = etx_stage_lent(context, &event->lent_position);
+    *out = etx_stage_borrowed(context, &event->borrowed_position);
     if (*out != NULL)
         return ETX_OK;
     return etx_stage_to_device(

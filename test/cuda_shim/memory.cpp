@@ -815,7 +815,7 @@ static void queue_access(cudaStream_t stream, std::function<void()> work)
     });
 }
 
-static struct shim_pool lent[SHIM_DEVICES];
+static struct shim_pool borrowed[SHIM_DEVICES];
 static struct shim_stream lender[SHIM_DEVICES];
 
 void *shim_lender(int32_t device)
@@ -836,9 +836,9 @@ void *shim_lend(int32_t device, const void *values, size_t bytes)
     const shim_turn turn;
 
     open_heap();
-    lent[device].device = device;
+    borrowed[device].device = device;
     char *const to =
-        make_piece(heap, heap + DEVICE_BYTES, bytes, &lent[device]);
+        make_piece(heap, heap + DEVICE_BYTES, bytes, &borrowed[device]);
 
     if (to == NULL)
         shim_abort("no memory to lend");

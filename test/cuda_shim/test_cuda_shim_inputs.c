@@ -11,29 +11,29 @@
 #include "stage/stage.h"
 
 /* Edges on a device, where their lender writes them late. */
-struct lent_edges {
+struct borrowed_edges {
     void *src, *dst, *score;
 };
 
-static struct lent_edges lend_edges(const struct edges *edges)
+static struct borrowed_edges lend_edges(const struct edges *edges)
 {
-    return (struct lent_edges){shim_lend(0, edges->src, sizeof edges->src),
+    return (struct borrowed_edges){shim_lend(0, edges->src, sizeof edges->src),
         shim_lend(0, edges->dst, sizeof edges->dst),
         shim_lend(0, edges->score, sizeof edges->score)};
 }
 
-static void reclaim(struct lent_edges lent)
+static void reclaim(struct borrowed_edges borrowed)
 {
-    shim_reclaim(lent.src);
-    shim_reclaim(lent.dst);
-    shim_reclaim(lent.score);
+    shim_reclaim(borrowed.src);
+    shim_reclaim(borrowed.dst);
+    shim_reclaim(borrowed.score);
 }
 
 static etx_status join(etx_graph **out, etx_context *context,
-    struct lent_edges lent, int64_t *order)
+    struct borrowed_edges borrowed, int64_t *order)
 {
-    return etx_graph_from_edges_device(out, context, N_NODES, N_EDGES, lent.src,
-        lent.dst, lent.score, order, shim_lender(0));
+    return etx_graph_from_edges_device(out, context, N_NODES, N_EDGES,
+        borrowed.src, borrowed.dst, borrowed.score, order, shim_lender(0));
 }
 
 static void assert_same_graph(const etx_graph *a, const etx_graph *b)
@@ -62,10 +62,10 @@ ETX_TEST(test_cuda_shim_inputs_edges)
         edges->dst, edges->score, order[0]));
     for (int32_t keep = 0; keep < 2; keep++) {
         etx_context *context = shim_context(0, keep);
-        const struct lent_edges lent = lend_edges(edges);
+        const struct borrowed_edges borrowed = lend_edges(edges);
 
-        ck_assert_ok(join(&graphs[1], context, lent, order[1]));
-        reclaim(lent);
+        ck_assert_ok(join(&graphs[1], context, borrowed, order[1]));
+        reclaim(borrowed);
         assert_same_graph(graphs[1], graphs[0]);
         ck_assert_mem_eq(order[1], order[0], sizeof order[0]);
         ck_assert_int_eq(etx_graph_device_index(graphs[1]), keep - 1);
@@ -88,14 +88,14 @@ ETX_TEST(test_cuda_shim_inputs_edges)
 struct hits {
     etx_model *model;
     etx_event *host, *device;
-    float *lent;
+    float *borrowed;
 };
 
-static etx_status lend_event(
-    etx_event **out, etx_context *context, const etx_event *host, float *lent)
+static etx_status lend_event(etx_event **out, etx_context *context,
+    const etx_event *host, float *borrowed)
 {
     return etx_event_create_device(out, context, etx_event_n_hits(host),
-        etx_event_hit_ids(host), lent + 1, shim_lender(0));
+        etx_event_hit_ids(host), borrowed + 1, shim_lender(0));
 }
 
 static float *lend_positions(const etx_event *host)
@@ -111,8 +111,9 @@ static void open_hits(struct hits *hits, etx_context *context)
 {
     etx_test_open_part(&hits->model, &hits->host, "event000000001");
     hits->model->first_pass_options.min_hits = INT32_MAX;
-    hits->lent = lend_positions(hits->host);
-    ck_assert_ok(lend_event(&hits->device, context, hits->host, hits->lent));
+    hits->borrowed = lend_positions(hits->host);
+    ck_assert_ok(
+        lend_event(&hits->device, context, hits->host, hits->borrowed));
     ck_assert_ok(etx_event_set_cell_features(
         hits->device, etx_event_cell_features(hits->host)));
     ck_assert_ok(
@@ -128,7 +129,7 @@ static void close_hits(struct hits *hits)
     etx_event_free(hits->device);
     etx_event_free(hits->host);
     etx_model_free(hits->model);
-    shim_reclaim(hits->lent);
+    shim_reclaim(hits->borrowed);
 }
 
 /* Bytes that a search copies to the device; *tracks for etx_tracks_free. */
@@ -179,9 +180,9 @@ ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
     search(&tracks[0], other, hits.model, hits.host);
     etx_tracks_free(tracks[0]);
     const int64_t from_host = search(&tracks[0], other, hits.model, hits.host);
-    const int64_t lent = search(&tracks[1], other, hits.model, hits.device);
+    const int64_t borrowed = search(&tracks[1], other, hits.model, hits.device);
 
-    ck_assert_int_eq(from_host - lent, _i % 2 == 0 ? saved : 0);
+    ck_assert_int_eq(from_host - borrowed, _i % 2 == 0 ? saved : 0);
     ck_assert_int_gt(etx_tracks_count(tracks[0]), 0);
     ck_assert_int_eq(etx_tracks_count(tracks[0]), etx_tracks_count(tracks[1]));
     const size_t n_hits =
@@ -213,7 +214,7 @@ static int32_t poll(void *user)
 }
 
 /* A search that is cancelled leaves nothing queued: the caller frees what it
- * lent. */
+ * borrowed. */
 ETX_TEST(test_cuda_shim_inputs_cancel)
 {
     static const int64_t step = 7;
@@ -278,7 +279,7 @@ ETX_TEST(test_cuda_shim_inputs_features)
 
     for (int64_t i = 0; i < n * N_FEATURES; i++)
         features[i] = sinf((float)i);
-    float *lent =
+    float *borrowed =
         shim_lend(0, features, (size_t)(n * N_FEATURES) * sizeof *features);
 
     ck_assert_ok(etx_embed(&n_dim, NULL, 0, context, hits.model, hits.host));
@@ -286,7 +287,7 @@ ETX_TEST(test_cuda_shim_inputs_features)
     points[1] = points[0] + n * n_dim;
     ck_assert_ok(etx_event_set_features(hits.host, N_FEATURES, features));
     ck_assert_ok(etx_event_set_features_device(
-        hits.device, context, N_FEATURES, lent, shim_lender(0)));
+        hits.device, context, N_FEATURES, borrowed, shim_lender(0)));
     ck_assert_mem_eq(etx_event_features(hits.device), features,
         (size_t)(n * N_FEATURES) * sizeof *features);
     ck_assert_ok(etx_embed(
@@ -299,7 +300,7 @@ ETX_TEST(test_cuda_shim_inputs_features)
     ck_assert_mem_eq(
         points[0], points[1], (size_t)(n * n_dim) * sizeof **points);
     ck_assert_ok(etx_event_set_features(hits.device, N_FEATURES, features));
-    shim_reclaim(lent);
+    shim_reclaim(borrowed);
     ck_assert_ok(etx_embed(
         &n_dim, points[1], n * n_dim, context, hits.model, hits.device));
     ck_assert_int_gt(shim_count().bytes_in, before);
@@ -316,7 +317,7 @@ ETX_TEST(test_cuda_shim_inputs_refused)
     etx_context *context = shim_context(0, 0);
     etx_context *other = shim_context(1, 0);
     scoped_context *cpu = etx_test_context();
-    float *lent = shim_lend(0, position, sizeof position);
+    float *borrowed = shim_lend(0, position, sizeof position);
     int32_t *ends = shim_lend(0, end, sizeof end);
     etx_event *event = NULL;
     etx_graph *graph = NULL;
@@ -326,27 +327,28 @@ ETX_TEST(test_cuda_shim_inputs_refused)
         etx_event_create_device(&event, context, 2, NULL, position, stream),
         "positions is in memory of the host, and not of device 0");
     ck_assert_refused(
-        etx_event_create_device(&event, other, 1, NULL, lent, NULL),
+        etx_event_create_device(&event, other, 1, NULL, borrowed, NULL),
         "positions is in memory of device 0, and the context on device 1");
-    ck_assert_refused(etx_event_create_device(&event, cpu, 1, NULL, lent, NULL),
+    ck_assert_refused(
+        etx_event_create_device(&event, cpu, 1, NULL, borrowed, NULL),
         "etx_event_create_device: the context is on the CPU: it has no device "
         "for positions");
     ck_assert_refused(
-        etx_event_create_device(&event, context, 2, NULL, lent, stream),
+        etx_event_create_device(&event, context, 2, NULL, borrowed, stream),
         "etx_event_create_device: positions row 1 column 2 is not finite");
     ck_assert_refused(
         etx_event_create_device(&event, context, 2, NULL, NULL, stream),
         "positions is NULL");
     ck_assert_ok(
-        etx_event_create_device(&event, context, 1, NULL, lent, stream));
+        etx_event_create_device(&event, context, 1, NULL, borrowed, stream));
     ck_assert_refused(
         etx_event_set_features_device(event, context, 2, position, stream),
         "features is in memory of the host");
     ck_assert_refused(
-        etx_event_set_features_device(event, context, 0, lent, stream),
+        etx_event_set_features_device(event, context, 0, borrowed, stream),
         "n_features 0 is not in 1..");
     ck_assert_refused(
-        etx_event_set_features_device(event, context, 6, lent, stream),
+        etx_event_set_features_device(event, context, 6, borrowed, stream),
         "features row 0 column 5 is not finite");
     ck_assert_ptr_null(etx_event_features(event));
     ck_assert_refused(etx_graph_from_edges_device(
@@ -356,14 +358,14 @@ ETX_TEST(test_cuda_shim_inputs_refused)
                         &graph, context, 2, 2, ends, ends, NULL, NULL, stream),
         ETX_ERR_LIMIT, "edge 1: src 2 is not in 0..1");
     ck_assert_refused(etx_graph_from_edges_device(&graph, context, 3, 2, ends,
-                          ends, lent, NULL, stream),
+                          ends, borrowed, NULL, stream),
         "score 1 is 2 and not in 0..1");
     ck_assert_ptr_null(graph);
     ck_assert_ok(etx_graph_from_edges_device(
         &graph, context, 3, 0, NULL, NULL, NULL, NULL, stream));
     etx_graph_free(graph);
     etx_event_free(event);
-    shim_reclaim(lent);
+    shim_reclaim(borrowed);
     shim_reclaim(ends);
     etx_context_free(other);
     etx_context_free(context);
@@ -381,16 +383,16 @@ ETX_TEST(test_cuda_shim_inputs_fail)
     etx_event *event = NULL;
 
     open_hits(&hits, context);
-    const struct lent_edges lent = lend_edges(edges);
+    const struct borrowed_edges borrowed = lend_edges(edges);
 
-    ck_assert_ok(join(&graph, context, lent, NULL));
+    ck_assert_ok(join(&graph, context, borrowed, NULL));
     etx_graph_free(graph); /* scratch memory stays */
     graph = NULL;
     const int64_t live = shim_live();
 
     for (int64_t f = 0; graph == NULL; f++) {
         shim_fail_call(f);
-        const etx_status status = join(&graph, context, lent, NULL);
+        const etx_status status = join(&graph, context, borrowed, NULL);
 
         shim_fail_call(-1);
         ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
@@ -403,14 +405,14 @@ ETX_TEST(test_cuda_shim_inputs_fail)
     for (int64_t f = 0; event == NULL; f++) {
         shim_fail_call(f);
         const etx_status status =
-            lend_event(&event, context, hits.host, hits.lent);
+            lend_event(&event, context, hits.host, hits.borrowed);
 
         shim_fail_call(-1);
         ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE);
         ck_assert((event != NULL) == (status == ETX_OK));
     }
     etx_event_free(event);
-    reclaim(lent);
+    reclaim(borrowed);
     close_hits(&hits);
     etx_context_free(context);
     ck_assert_int_eq(shim_live(), 0);

@@ -143,7 +143,7 @@ class DeviceArray:
         importers take older capsules. BufferError for another device or a copy.
         """
         if copy or dl_device not in (None, self._device):
-            raise BufferError("the array is lent as it lies: without copying")
+            raise BufferError("the array is shared without a copy only")
         managed = _Managed()
         shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
         managed.tensor = _Tensor(

@@ -135,10 +135,10 @@ class Event(_handle.Immutable):
     def _of_positions(
         cls, positions: Any, hit_ids: Any, context: Context | None
     ) -> Event:
-        lent = device_input(
+        borrowed = device_input(
             "positions", positions, context, np.float32, -1, 3
         )
-        if lent is None or context is None:
+        if borrowed is None or context is None:
             xyz = array("positions", positions, np.float32, -1, 3)
             ids = optional("hit_ids", hit_ids, np.int64, len(xyz))
             return cls(
@@ -150,20 +150,20 @@ class Event(_handle.Immutable):
                     address(xyz),
                 )
             )
-        ids = optional("hit_ids", hit_ids, np.int64, lent.shape[0])
+        ids = optional("hit_ids", hit_ids, np.int64, borrowed.shape[0])
         with context._use() as used:
             event = cls(
                 _handle.make(
                     "event",
                     "etx_event_create_device",
                     used,
-                    lent.shape[0],
+                    borrowed.shape[0],
                     address(ids),
-                    lent.where,
-                    lent.stream,
+                    borrowed.where,
+                    borrowed.stream,
                 )
             )
-        event._pointer.lent.append(lent.owner)
+        event._pointer.borrowed.append(borrowed.owner)
         return event
 
     @classmethod
@@ -243,18 +243,18 @@ class Event(_handle.Immutable):
 
     def _set_features(self, features: Any, context: Context | None) -> None:
         shape = (self.n_hits, -1)
-        lent = device_input("features", features, context, np.float32, *shape)
-        if lent is not None and context is not None:
+        borrowed = device_input("features", features, context, np.float32, *shape)
+        if borrowed is not None and context is not None:
             with context._use() as used:
                 _library.call(
                     "etx_event_set_features_device",
                     self._pointer,
                     used,
-                    lent.shape[1],
-                    lent.where,
-                    lent.stream,
+                    borrowed.shape[1],
+                    borrowed.where,
+                    borrowed.stream,
                 )
-            self._pointer.lent.append(lent.owner)
+            self._pointer.borrowed.append(borrowed.owner)
             return
         values = optional("features", features, np.float32, self.n_hits, -1)
         if values is not None:

@@ -30,7 +30,7 @@ class Pointer:
     def __init__(self, kind: str, value: int) -> None:
         self._free = getattr(_library.library, f"etx_{kind}_free")
         self._as_parameter_ = getattr(_declarations, f"etx_{kind}")(value)
-        self.lent: list[object] = []  # what has memory that the object reads
+        self.borrowed: list[object] = []  # what has memory that the object reads
         self._needed: list[Pointer] = []
         self._users: set[int] = set()  # ids of those that need this one
         self._is_collected = False
