@@ -30,7 +30,8 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/shared_memory.o,$(filter $(BUILD)/obj/test/checkop/% \
     $(BUILD)/obj/test/cuda/test_cuda% %/cuda/device.o %/unit/main.o %/support.o \
-    %/job.o %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
+    %/job.o %/train_bench.o %/train_events.o %/part_threads.o %/differential.o \
+    %/cylinders.o %/io_models.o %/io_support.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 # The ranks of a group, over an emulation of NCCL.
 SHIM_RANKS := $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o \
@@ -223,7 +224,7 @@ TSAN := -fsanitize=thread -finstrument-functions \
 TSAN_SUITES := threads stress stages host edge_bins graph checkop_radius_graph \
     checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
     dist_training dist_parts dist_team first_pass completion module_map \
-    own_edge_features track_building track_fitting parts
+    own_edge_features track_building track_fitting parts differential
 TSAN_SAMPLE := suite:threads suite:stress
 asan: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)

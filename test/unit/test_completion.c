@@ -177,33 +177,6 @@ ETX_TEST(test_completion_learns_the_field_of_one_end)
             (double)model->completion->field[b], FIELD, 0.05);
 }
 
-/* The same tracks for any number of threads, and by the model that was written
- * and read again. */
-ETX_TEST(test_completion_same_bits)
-{
-    scoped_model *model = learned_model();
-    scoped_model *again = etx_test_saved(model);
-    scoped struct sample *sample = new_sample(3);
-    scoped_event *event = event_of(sample);
-    scoped_tracks *before = damaged_tracks(sample, 0x81, 3);
-    scoped_tracks *first = NULL;
-
-    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
-        scoped_context *context =
-            etx_test_context_with(n_threads, 0, NULL, NULL);
-        scoped_tracks *tracks = NULL;
-
-        ck_assert_ok(etx_complete_tracks(&tracks, before, context,
-            n_threads == 2 ? again : model, event, NULL));
-        if (first == NULL) {
-            first = tracks;
-            tracks = NULL;
-            continue;
-        }
-        job_assert_same_tracks(tracks, first);
-    }
-}
-
 /* No track is found before, so all are new: from the beam line or displaced. */
 static etx_tracks *new_tracks(etx_context *context, const struct sample *sample,
     const etx_completion_options *options)
@@ -252,25 +225,6 @@ ETX_TEST(test_completion_no_new_tracks, .rows = ROWS(no_tracks))
     etx_test_set(&options, &no_tracks[_i]);
     scoped_tracks *tracks = new_tracks(context, sample, &options);
     ck_assert_int_eq(etx_tracks_count(tracks), 0);
-}
-
-ETX_TEST(test_completion_new_tracks_same_bits)
-{
-    scoped struct sample *sample = new_displaced_sample(4, 10.0f);
-    scoped_tracks *first = NULL;
-
-    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
-        scoped_context *context =
-            etx_test_context_with(n_threads, 0, NULL, NULL);
-        scoped_tracks *tracks = new_tracks(context, sample, NULL);
-
-        if (first == NULL) {
-            first = tracks;
-            tracks = NULL;
-            continue;
-        }
-        job_assert_same_tracks(tracks, first);
-    }
 }
 
 /* At these ends no hit is added, and no track is joined. */

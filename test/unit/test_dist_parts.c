@@ -107,18 +107,6 @@ static void check_scores(const struct team *team)
     }
 }
 
-/* The bits of a graph scored by one, on every rank, cut either way. */
-ETX_TEST(test_dist_parts_score, .rows = 8)
-{
-    struct team team;
-
-    open_team(&team, 1 << (_i / 2));
-    team.order = _i % 2;
-    run_team(&team, score);
-    check_scores(&team);
-    close_team(&team);
-}
-
 /* A rank that fails ends the call of all, long before the deadline, and the
  * group can be used again. */
 ETX_TEST(test_dist_parts_failure)

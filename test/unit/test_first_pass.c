@@ -192,37 +192,6 @@ ETX_TEST(test_first_pass_learns_the_detector)
     ck_assert_ptr_null(strstr(again->config, "first_pass"));
 }
 
-/* The same tracks for any number of threads, and by the model that was written
- * and read again; also of the whole pipeline. */
-ETX_TEST(test_first_pass_same_bits)
-{
-    scoped_model *model = learned_model(NULL);
-    scoped_model *again = etx_test_saved(model);
-    scoped struct sample *sample = new_sample(3);
-    scoped_event *event = event_of(sample);
-    scoped_tracks *first = NULL;
-    scoped_tracks *all = NULL;
-
-    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
-        const etx_model *const used = n_threads == 2 ? again : model;
-        scoped_context *context =
-            etx_test_context_with(n_threads, 0, NULL, NULL);
-        scoped_tracks *tracks = NULL;
-        scoped_tracks *found = NULL;
-
-        ck_assert_ok(etx_find_long_tracks(&tracks, context, used, event, NULL));
-        ck_assert_ok(etx_find_tracks(&found, context, used, event));
-        if (first == NULL) {
-            first = tracks;
-            all = found;
-            tracks = found = NULL;
-            continue;
-        }
-        job_assert_same_tracks(tracks, first);
-        job_assert_same_tracks(found, all);
-    }
-}
-
 /* In the whole pipeline the hits of a long track stay together, and what is
  * left goes to the networks. */
 ETX_TEST(test_first_pass_in_the_pipeline)

@@ -249,36 +249,6 @@ static void check_same(const etx_graph *graph, const etx_graph *expected)
     ck_assert_mem_eq(graph->dst, expected->dst, size);
 }
 
-/* The same graph for any number of threads, and by the model that was written
- * and read again; the whole pipeline runs without an embedding. */
-ETX_TEST(test_module_map_same_bits, .rows = ROWS(variants))
-{
-    scoped_model *model = learned_model(1, &variants[_i]);
-    scoped_model *again = etx_test_saved(model);
-    scoped struct sample *sample = new_sample(3);
-    scoped_event *event = event_of(sample);
-    scoped_graph *first = NULL;
-
-    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_GRAPH), 1);
-    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
-        const etx_model *const used = n_threads == 2 ? again : model;
-        scoped_context *context =
-            etx_test_context_with(n_threads, 0, NULL, NULL);
-        scoped_tracks *tracks = NULL;
-        scoped_graph *graph = NULL;
-
-        ck_assert_ok(etx_graph_build(&graph, context, used, event));
-        ck_assert_ok(etx_find_tracks(&tracks, context, used, event));
-        ck_assert_int_gt(etx_tracks_count(tracks), 0);
-        if (first == NULL) {
-            first = graph;
-            graph = NULL;
-            continue;
-        }
-        check_same(graph, first);
-    }
-}
-
 /* A copy of a model keeps its map, and a new map replaces it. */
 ETX_TEST(test_module_map_copied)
 {
