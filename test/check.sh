@@ -160,7 +160,7 @@ expand()
                     checked:checkop_segment_reduce
                 [ -z "$slow" ] || expand checked:cuda_half \
                     checked:cuda_half@227 checked:cuda_shim_inputs \
-                    checked:checkop_walkthrough checked:checkop_radius_graph
+                    checked:checkop_radius_graph
             else
                 echo 'SKIPPED CPU emulation of CUDA: no C++ compiler, or not' \
                     'x86-64' >"$out/devices"

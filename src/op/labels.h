@@ -106,7 +106,6 @@ struct etx_walkthrough_args {
     X(mutual_best)                                                             \
     X(outward_key)                                                             \
     X(outward_edges)                                                           \
-    X(best_first)                                                              \
-    X(walkthrough)
+    X(best_first)
 
 #endif

@@ -42,10 +42,11 @@
 
 /* Operators that run on the CPU only, on arrays in the memory of the host:
  * hough_votes depends on the last bit of atan2, mlp_prepare works on structs
- * of layers. */
+ * of layers, no shipped model needs walkthrough. */
 #define ETX_HOST_OPERATORS(X)                                                  \
     X(hough_votes)                                                             \
-    X(mlp_prepare)
+    X(mlp_prepare)                                                             \
+    X(walkthrough)
 
 #define ETX_OPERATORS(X)                                                       \
     ETX_DEVICE_OPERATORS(X)                                                    \

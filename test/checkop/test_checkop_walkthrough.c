@@ -108,7 +108,7 @@ CHECKOP_TEST(test_walkthrough_comb)
 }
 
 /* All starts like one hub best, which goes to the next when an end is taken:
- * a path a round, more rounds than a device makes between polls. */
+ * a path a round. */
 CHECKOP_TEST(test_walkthrough_many_rounds)
 {
     const int64_t n = 60;

@@ -219,7 +219,7 @@ part 50 training "$programs/etx-train" --device cuda --time-limit 40 \
     --config examples/configs/embedding.json --data examples/data \
     --log "$out/training.jsonl" --out "$out/trained.safetensors"
 if [ "$has_sanitizer" = 1 ]; then
-    for each in checkop_walkthrough checkop_chains cuda_half; do
+    for each in checkop_chains cuda_half; do
         sanitize 40 racecheck "$each"
     done
     sanitize 40 memcheck checkop_rows

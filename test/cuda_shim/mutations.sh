@@ -48,8 +48,8 @@ mutate 'barrier of a warp removed' op/mlp_fused.cu cuda_half 'a race' \
     '/gather\(x, net, first\);/,/multiply_input/ s/__syncwarp\(\);//'
 mutate 'atomicCAS made plain' op/connected_components.cu checkop_labels 'a race' \
     's/atomicCAS\(&parent\[high\], high, low\) == high/parent[high] == high \&\& ((parent[high] = low) == low)/'
-mutate 'atomicAdd made plain' op/longest_paths.cu checkop_walkthrough 'a race' \
-    's/order\[atomicAdd\(&n_ordered, 1\)\]/order[n_ordered++]/'
+mutate 'atomicAdd made plain' op/best_first.cu checkop_chains 'a race' \
+    's/of\(round\)\[atomicAdd\(n, 1\)\] = value;/of(round)[(*n)++] = value;/'
 mutate 'pointer of the host' op/edge_features.cu cuda_shim_copies \
     'memory of the host' 's/args, e, list\.feature\[k\]/args, e, args.feature[k]/'
 mutate 'one item too many' op/segment_reduce.cu checkop_segment_reduce \

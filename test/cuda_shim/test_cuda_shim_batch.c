@@ -148,8 +148,8 @@ static struct shim_counts counts_of(const struct fixture *fixture, int32_t n)
         .copies_out = after.copies_out - before.copies_out};
 }
 
-/* They do not grow with the number of events, but for the rounds of best_first
- * and walkthrough, of which the event that needs most decides. */
+/* They do not grow with the number of events, but for the rounds of
+ * best_first, of which the event that needs most decides. */
 ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants),
     .n_quick = 3)
 {
@@ -159,8 +159,7 @@ ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants),
     const struct shim_counts many = counts_of(&fixture, 8);
 
     ck_assert_int_gt(first.copies_in, two.copies_in);
-    const int64_t has_rounds = variants[_i].method == ETX_LABEL_BEST_FIRST ||
-                               variants[_i].method == ETX_LABEL_WALKTHROUGH;
+    const int64_t has_rounds = variants[_i].method == ETX_LABEL_BEST_FIRST;
 
     if (variants[_i].runs_alone) {
         ck_assert_int_gt(many.kernels, 2 * two.kernels);
