@@ -61,9 +61,6 @@ static const struct row rows[] = {
     /* Equal sums: more hits. 0-3 costs as much as 0-1-3. */
     {{4, 4, {{0, 3, 0.5f}, {0, 1, 0.25f}, {1, 3, 0.25f}, {2, 3, 0.1f}}}, 0.05f,
         2, {0, 0, -1, 0}},
-    /* Scores of zero above a negative cut still make the path longer. */
-    {{4, 4, {{0, 1, 0.0f}, {1, 2, 0.5f}, {1, 3, 0.25f}, {2, 3, 0.0f}}}, -1.0f,
-        1, {0, 0, 0, 0}},
     /* A path shorter than min_hits still removes its hits: 2-3 goes before
      * 0-1-3. */
     {{4, 3, {{2, 3, 1.0f}, {0, 1, 0.2f}, {1, 3, 0.2f}}}, 0.1f, 3,
