@@ -51,6 +51,13 @@ static void check_unused(const struct options *o)
 
 static void read_options(struct options *o, int argc, char **argv)
 {
+    etx_completion_options tracks;
+    etx_module_map_options map;
+
+    if (etx_completion_options_init(&tracks, sizeof tracks) != ETX_OK ||
+        etx_module_map_options_init(&map, sizeof map) != ETX_OK)
+        exit(program_failed(NULL));
+    const float min_layers = (float)tracks.min_layers;
     const struct program_option table[] = {
         {"model", "FILE", "model file, or default, accurate or positions",
             .text = &o->model},
@@ -58,20 +65,17 @@ static void read_options(struct options *o, int argc, char **argv)
             .list = &o->data},
         {"out", "FILE", "model file to write", .text = &o->out},
         {"max-distance", "X",
-            "of a hit from the helix, squared, in units of the 68 % quantiles "
-            "(default 64)",
-            .number = &o->max_distance, .low = 0, .high = 1e9},
+            "of a hit from the helix, squared, in units of the 68 % quantiles",
+            .preset = &tracks.max_distance, .number = &o->max_distance, .low = 0, .high = 1e9},
         {"max-join", "X",
-            "the same of another track; 0 joins none (default 25)",
-            .number = &o->max_join, .low = 0, .high = 1e9},
+            "the same of another track; 0 joins none",
+            .preset = &tracks.max_join, .number = &o->max_join, .low = 0, .high = 1e9},
         {"max-random", "N",
-            "expected number of unrelated hits as near as the hit (default "
-            "0.3)",
-            .number = &o->max_random, .low = 0, .high = 1e9},
+            "expected number of unrelated hits as near as the hit",
+            .preset = &tracks.max_random, .number = &o->max_random, .low = 0, .high = 1e9},
         {"min-layers", "N",
-            "of a new track among the hits that are left; 0 finds none "
-            "(default 5)",
-            .integer = &o->min_layers, .low = 0, .high = 20},
+            "of a new track among the hits that are left; 0 finds none",
+            .preset = &min_layers, .integer = &o->min_layers, .low = 0, .high = 20},
         {"first-pass", "0|1",
             "1: also find long tracks before the networks (default 1)",
             .integer = &o->first_pass, .low = 0, .high = 1},
@@ -80,16 +84,14 @@ static void read_options(struct options *o, int argc, char **argv)
             .text = &o->module_map},
         {"triplets", "0|1", "1: edges of the map need triplets (default 0)",
             .integer = &o->triplets, .low = 0, .high = 1},
-        {"min-pt", "GEV", "of the tracks that the map learns from (default 0)",
-            .number = &o->min_pt, .low = 0, .high = 1e9},
+        {"min-pt", "GEV", "of the tracks that the map learns from",
+            .preset = &map.min_pt, .number = &o->min_pt, .low = 0, .high = 1e9},
         {"tail", "SHARE",
-            "of the values outside a window of the map, at either end (default "
-            "0)",
-            .number = &o->tail, .low = 0, .high = 0.49},
+            "of the values outside a window of the map, at either end",
+            .preset = &map.tail, .number = &o->tail, .low = 0, .high = 0.49},
         {"margin", "X",
-            "windows of n values are widened by X / n of their length (default "
-            "10)",
-            .number = &o->margin, .low = 0, .high = 1000},
+            "windows of n values are widened by X / n of their length",
+            .preset = &map.margin, .number = &o->margin, .low = 0, .high = 1000},
         {"threads", "N", "threads that read events, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
         PROGRAM_DETECTOR_OPTION(&o->detector),

@@ -143,24 +143,6 @@ static void find_hits(int32_t hits[3], const struct work *w, int64_t t)
     hits[2] = dst[outer];
 }
 
-/* The row of a particle among the particles of the event, sorted by id. */
-static int64_t find_particle(const etx_event *event, int64_t id)
-{
-    const etx_particle *particle = etx_event_particles(event);
-    int64_t low = 0;
-    int64_t high = etx_event_n_particles(event);
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (particle[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static int is_wanted(
     const etx_particle *particle, int64_t n_hits, double min_pt)
 {
@@ -180,9 +162,12 @@ static void add_particles(struct seeds *seeds, const etx_event *event,
     const int64_t n = etx_event_n_particles(event);
     int64_t *n_hits = program_allocate(n + 1, sizeof *n_hits);
 
-    for (int64_t i = 0; i < etx_event_n_hits(event); i++)
-        if (ids[i] != 0)
-            n_hits[find_particle(event, ids[i])]++;
+    for (int64_t i = 0; i < etx_event_n_hits(event); i++) {
+        const int64_t p = program_find_particle(event, ids[i]);
+
+        if (p >= 0)
+            n_hits[p]++;
+    }
     for (int64_t p = 0; p < n; p++) {
         if (!is_wanted(&particle[p], n_hits[p], min_pt))
             continue;
@@ -213,11 +198,10 @@ static void add_seeds(
         find_hits(hits, w, t);
         seed.is_pure = ids[hits[0]] != 0 && ids[hits[0]] == ids[hits[1]] &&
                        ids[hits[1]] == ids[hits[2]];
-        if (seed.is_pure) {
-            float *value = best + find_particle(w->event, ids[hits[0]]);
-
-            *value = score[t] > *value ? score[t] : *value;
-        }
+        const int64_t p =
+            seed.is_pure ? program_find_particle(w->event, ids[hits[0]]) : -1;
+        if (p >= 0 && score[t] > best[p])
+            best[p] = score[t];
         seeds->seed =
             grow(seeds->seed, seeds->n, &seeds->capacity, sizeof seed);
         seeds->seed[seeds->n++] = seed;

@@ -106,7 +106,10 @@ static void print_help(const char *summary,
         snprintf(left, sizeof left, "--%s%s%s", options[k].name,
             options[k].value != NULL ? " " : "",
             options[k].value != NULL ? options[k].value : "");
-        printf("  %-24s %s\n", left, options[k].help);
+        printf("  %-24s %s", left, options[k].help);
+        if (options[k].preset != NULL)
+            printf(" (default %g)", (double)*options[k].preset);
+        putchar('\n');
     }
     printf("  %-24s %s\n", "--version", "the version of the library");
     printf("  %-24s %s\n", "--help", "this text; also -h");
@@ -550,6 +553,26 @@ int program_check_names(const struct program_list *events, const char *ending)
                 sorted[k - 1], sorted[k], program_base_name(sorted[k]), ending);
     free(sorted);
     return result;
+}
+
+/* ----------------------------------------------------------- particles -- */
+
+int64_t program_find_particle(const etx_event *event, int64_t id)
+{
+    const etx_particle *particles = etx_event_particles(event);
+    const int64_t n = etx_event_n_particles(event);
+    int64_t low = 0;
+    int64_t high = n;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (particles[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && particles[low].id == id ? low : -1;
 }
 
 /* --------------------------------------------------------------- ranks -- */

@@ -32,6 +32,7 @@ struct program_option {
     double *number;
     int32_t *flag; /* set to 1 */
     double low, high;
+    const float *preset; /* the default, for the help, or NULL */
 };
 
 /* Rows of a table of options: of program_detector and of program_context. */
@@ -110,6 +111,9 @@ int program_model(etx_model **out, const char *path);
 
 /* The detector at path, or the shipped TrackML detector when path is NULL. */
 int program_detector(etx_detector **out, const char *path);
+
+/* Row of a particle among the event's, which ascend by id; -1 for noise. */
+int64_t program_find_particle(const etx_event *event, int64_t id);
 
 /* Path of a shipped file (below ETX_DATA, ../share/exatrkx next to the program,
  * examples of the folder that the program was built in, the install prefix of

@@ -45,25 +45,6 @@ struct display {
     int64_t n_used, n_missed, n_findable;
 };
 
-/* Row of the event's particles, which ascend by id; DISPLAY_NONE for noise. */
-static int64_t find_particle(const etx_event *event, int64_t id)
-{
-    const etx_particle *particles = etx_event_particles(event);
-    const int64_t n = etx_event_n_particles(event);
-    int64_t low = 0;
-    int64_t high = n;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (particles[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && particles[low].id == id ? low : DISPLAY_NONE;
-}
-
 static int is_findable(const struct display *d, int64_t p)
 {
     const etx_particle *particle = &etx_event_particles(d->event)[p];
@@ -94,7 +75,7 @@ static int find_missed(struct display *d)
     for (int64_t p = 0; p < n_particles; p++)
         d->first[p] = DISPLAY_NONE;
     for (int64_t i = d->n_hits - 1; i >= 0; i--) {
-        const int64_t p = find_particle(d->event, ids[i]);
+        const int64_t p = program_find_particle(d->event, ids[i]);
 
         d->next[i] = p == DISPLAY_NONE ? DISPLAY_NONE : d->first[p];
         if (p != DISPLAY_NONE)
