@@ -74,7 +74,7 @@ done:
 etx_status etx_tracks_from_lists(etx_tracks **out, int64_t n_hits,
     int64_t n_tracks, const int64_t *offsets, const int32_t *hits)
 {
-    etx_tracks *made = NULL;
+    etx_tracks *created = NULL;
     etx_status status;
     fenv_t host;
 
@@ -86,16 +86,16 @@ etx_status etx_tracks_from_lists(etx_tracks **out, int64_t n_hits,
     ETX_CHECK(check_offsets(__func__, n_tracks, offsets));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(hits, offsets[n_tracks], int32_t)));
-    ETX_CHECK(etx_tracks_create(&made, n_hits, n_tracks, offsets[n_tracks]));
-    made->n_tracks = n_tracks;
-    memcpy(made->offset, offsets, (size_t)(n_tracks + 1) * sizeof *offsets);
+    ETX_CHECK(etx_tracks_create(&created, n_hits, n_tracks, offsets[n_tracks]));
+    created->n_tracks = n_tracks;
+    memcpy(created->offset, offsets, (size_t)(n_tracks + 1) * sizeof *offsets);
     if (offsets[n_tracks] > 0)
-        memcpy(made->hit, hits, (size_t)offsets[n_tracks] * sizeof *hits);
-    ETX_CHECK(check_lists(__func__, made));
-    *out = made;
-    made = NULL;
+        memcpy(created->hit, hits, (size_t)offsets[n_tracks] * sizeof *hits);
+    ETX_CHECK(check_lists(__func__, created));
+    *out = created;
+    created = NULL;
 done:
-    etx_tracks_free(made);
+    etx_tracks_free(created);
     return etx_call_end(&host, status);
 }
 

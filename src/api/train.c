@@ -142,12 +142,12 @@ int32_t etx_trainer_is_finished(const etx_trainer *trainer)
 static etx_status make_report(etx_training_report *report, etx_trainer *trainer,
     etx_status (*run)(etx_trainer *trainer, etx_training_report *report))
 {
-    etx_training_report made;
+    etx_training_report filled;
     etx_status status;
 
     ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
-    ETX_CHECK(run(trainer, &made));
-    etx_report_write(report, &made, sizeof made);
+    ETX_CHECK(run(trainer, &filled));
+    etx_report_write(report, &filled, sizeof filled);
 done:
     return status;
 }

@@ -41,23 +41,24 @@ size_t etx_table_value_size(const struct etx_table_array *array)
 etx_status etx_table_create(
     void *out, const struct etx_table_kind *kind, const int64_t *n_rows)
 {
-    char *made = NULL;
+    char *created = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&made, 1, kind->size, kind->name));
-    memcpy(made, &kind, sizeof kind);
+    ETX_CHECK(etx_alloc(&created, 1, kind->size, kind->name));
+    memcpy(created, &kind, sizeof kind);
     for (int32_t k = 0; k < kind->n_arrays; k++) {
         const struct etx_table_array *array = &kind->array[k];
 
         if (array->n_rows != ETX_TABLE_ONE_ROW)
-            memcpy(made + array->n_rows, &n_rows[k], sizeof n_rows[k]);
-        ETX_CHECK(etx_alloc(made + array->values, n_rows[k] * array->n_columns,
-            etx_table_value_size(array), array->name));
+            memcpy(created + array->n_rows, &n_rows[k], sizeof n_rows[k]);
+        ETX_CHECK(
+            etx_alloc(created + array->values, n_rows[k] * array->n_columns,
+                etx_table_value_size(array), array->name));
     }
-    memcpy(out, &made, sizeof made);
-    made = NULL;
+    memcpy(out, &created, sizeof created);
+    created = NULL;
 done:
-    etx_table_free(made);
+    etx_table_free(created);
     return status;
 }
 
@@ -65,24 +66,24 @@ etx_status etx_table_copy(void *out, const void *table)
 {
     const struct etx_table_kind *kind = etx_table_kind_of(table);
     void *const none = NULL;
-    char *made = NULL;
+    char *created = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_alloc_copy(&made, table, 1, kind->size, kind->name));
+    ETX_CHECK(etx_alloc_copy(&created, table, 1, kind->size, kind->name));
     for (int32_t k = 0; k < kind->n_arrays; k++)
-        memcpy(made + kind->array[k].values, &none, sizeof none);
+        memcpy(created + kind->array[k].values, &none, sizeof none);
     for (int32_t k = 0; k < kind->n_arrays; k++) {
         const struct etx_table_array *array = &kind->array[k];
 
-        ETX_CHECK(
-            etx_alloc_copy(made + array->values, etx_table_values(table, array),
-                etx_table_n_rows(table, array) * array->n_columns,
-                etx_table_value_size(array), array->name));
+        ETX_CHECK(etx_alloc_copy(created + array->values,
+            etx_table_values(table, array),
+            etx_table_n_rows(table, array) * array->n_columns,
+            etx_table_value_size(array), array->name));
     }
-    memcpy(out, &made, sizeof made);
-    made = NULL;
+    memcpy(out, &created, sizeof created);
+    created = NULL;
 done:
-    etx_table_free(made);
+    etx_table_free(created);
     return status;
 }
 

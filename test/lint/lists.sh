@@ -11,13 +11,13 @@ constants()
     sed -n "s/^#define $1\([A-Z0-9_]*\) .*/\1/p" include/exatrkx/*.h
 }
 
-# entries FILE MACRO K: argument K of each X(...) of a list.
+# entries FILE MACRO K: argument K of each X(...), or COLUMN(...), of a list.
 entries()
 {
     awk -v start="#define $2(" 'index($0, start) == 1 { on = 1 }
         on { print }
         on && !/\\$/ { exit }' "$1" |
-        sed -n 's/^ *X(\([^)]*\)).*/\1/p' | cut -d, -f"$3" | tr -d ' "'
+        sed -n 's/^ *[A-Z]*(\([^)]*\)).*/\1/p' | cut -d, -f"$3" | tr -d ' "'
 }
 
 # same WHAT LIST FILE LIST: the same words in the same order.
@@ -65,6 +65,11 @@ same 'CPU levels' "ref $(entries src/base/cpu.h ETX_CPU_LEVELS 2)" \
     examples/program.c "$(sed -n '/^static int cpu_level/,/};/p' \
         examples/program.c | grep -oE '"[a-z0-9]+"' | tr -d '"')"
 
+for column in $(entries src/data/event.h ETX_EVENT_COLUMNS 2); do
+    grep -q "event->$column\>" src/data/event*.c && continue
+    echo "column of hits $column: nothing sets it in src/data/event*.c" >&2
+    failed=1
+done
 documented 'edge feature' docs/model_format.md \
     "$(entries src/op/graph.h ETX_EDGE_FEATURES 2)"
 documented 'node feature' docs/model_format.md \

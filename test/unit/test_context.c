@@ -16,7 +16,7 @@ static const struct etx_test_change context_rows[] = {
     BAD(device, 7, "device 7"),
     BAD(n_threads, 0, "n_threads 0"),
     BAD(n_threads, 257, "1..256"),
-    BAD(cpu_level, 4, "cpu_level 4"),
+    BAD(cpu_level, ETX_N_CPU_LEVELS, "cpu_level"),
     BAD(cpu_level, -1, "cpu_level -1"),
     BAD(device_index, -1, "device_index -1"),
     BAD(cancel_interval, -1, "cancel_interval -1"),
