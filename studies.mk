@@ -21,6 +21,12 @@ $(BUILD)/studies/training-memory: $(BUILD)/obj/$(STUDIES)/training_memory.o
 $(BUILD)/studies/messages: $(BUILD)/obj/$(STUDIES)/messages.o
 $(BUILD)/studies/training-memory $(BUILD)/studies/messages: $(STATIC)
 	$(call link,$(LDLIBS_LIB))
+$(BUILD)/studies/label-methods: $(BUILD)/obj/$(STUDIES)/label_methods.o $(STATIC)
+	$(call link,$(LDLIBS_LIB))
+# What only one machine need run: the instructions of this one.
+$(BUILD)/studies/hashed_pairs.so: $(STUDIES)/tables/hashed_pairs.c
+	@mkdir -p $(@D) && echo "  cc    $@"
+	@$(CC) -O3 -mavx2 -mfma -ffast-math -shared -fPIC $(WARNINGS) $< -o $@
 $(BUILD)/studies/sectors: $(BUILD)/obj/$(STUDIES)/sectors.o
 $(BUILD)/studies/graph-parallel: $(BUILD)/obj/$(STUDIES)/graph_parallel.o
 $(RANKS_STUDIES): $(DIST_SHARED) $(SHARED)

@@ -2,10 +2,7 @@
  *
  * One connected piece each, unlike the graphs of events. Prints one line per
  * graph and method, tab-separated: graph, edges, method, processor seconds of
- * the fastest of three runs, tracks. After `make`:
- *   gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Iinclude \
- *       examples/studies/label_methods.c -Llib -lexatrkx -Wl,-rpath,lib -o
- * build/label-methods
+ * the fastest of three runs, tracks. make build/studies/label-methods
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>

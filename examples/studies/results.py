@@ -96,7 +96,7 @@ def study(
 
 PAGES = "docs/tables"
 HASHED = "examples/studies/tables/hashed_pairs"
-HASHING = f"gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC {HASHED}.c -o build/hashed.so; "
+HASHING = "make -s build/studies/hashed_pairs.so; "
 TEN = "train-medium/event00000000?-*"
 
 
@@ -114,7 +114,7 @@ def construction(events: str, count: int, more: str = "") -> Table:
     learn = ("train-full", "train-full-more")
     folders = " ".join(f"$EVENTS/{name}" for name in learn)
     command = (
-        f"{HASHING}python3 -m tables.construction --hashed build/hashed.so "
+        f"{HASHING}python3 -m tables.construction --hashed build/studies/hashed_pairs.so "
         f"--events $EVENTS/{events} --count {count} --learn {folders} {more}"
     )
     names = ("construction", "neighbours")
@@ -268,7 +268,7 @@ TABLES: dict[str, Table] = {
         f"{PAGES}/neighbours.md",
         HASHING
         + "; echo; ".join(
-            "python3 -m tables.neighbours --hashed build/hashed.so "
+            "python3 -m tables.neighbours --hashed build/studies/hashed_pairs.so "
             f"--events $EVENTS/{name} --count {count}"
             for name, count in (("valid-medium", 4), ("valid-full", 1))
         ),

@@ -1,7 +1,7 @@
 """construction -- the ways to candidate edges, next to each other.
 
     python -m tables.construction --events DIR [--count N] --learn DIR [DIR ...]
-        [--model FILE] [--hashed build/hashed_pairs.so] [--only NAME ...]
+        [--model FILE] [--hashed build/studies/hashed_pairs.so] [--only NAME ...]
 
 The learned radius of a model against module maps and windows between layers,
 learned from the events of --learn, and against approximate searches within the same

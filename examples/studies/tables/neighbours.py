@@ -1,9 +1,8 @@
 """neighbours -- approximate searches for neighbours against the exact one.
 
-    gcc -O3 -mavx2 -mfma -ffast-math -shared -fPIC \\
-        examples/studies/tables/hashed_pairs.c -o build/hashed_pairs.so
+    make build/studies/hashed_pairs.so
     python -m tables.neighbours --events DIR [--count N] [--model FILE]
-        [--hashed build/hashed_pairs.so]
+        [--hashed build/studies/hashed_pairs.so]
 
 On the points that the embedding of a model gives, with the radius that it uses
 in each event: locality-sensitive hashing (hashed_pairs.c) and the inverted file

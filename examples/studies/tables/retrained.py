@@ -62,7 +62,7 @@ def config_of(
 ) -> Any:
     """That of the model's own training, short."""
     _, metadata = safetensors.read(str(path))
-    model = json.loads(metadata[shrink.CONFIG])
+    model = json.loads(metadata[safetensors.CONFIG])
     config = json.loads(model["training"][stage]["config"])
     for key in ("model", "label"):
         config.pop(key, None)
