@@ -187,10 +187,14 @@ TABLES: dict[str, Table] = {
     "compared": Table(
         f"{PAGES}/compared.md",
         "python3 -m exatrkx compare-events --detectors examples/data/detectors.csv.gz "
-        "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml",
+        "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml "
+        "$EVENTS/test-medium-pythia",
         (),
-        ("trackml_event", "test-medium", "test-medium-trackml"),
-        ("bindings/python/exatrkx/tools/compare_events.py",),
+        ("trackml_event", "test-medium", "test-medium-trackml", "test-medium-pythia"),
+        (
+            "bindings/python/exatrkx/tools/compare_events.py",
+            "bindings/python/exatrkx/tools/field_steps.py",
+        ),
     ),
     "chain": study(
         f"{PAGES}/acts-files.md",

@@ -14,7 +14,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from ..files.trackml_csv import (
     read_table,
 )
 from ..simulation.detector import cells_along
+from . import field_steps
 
 PROMPT_RADIUS = 1.0  # mm
 VOLUMES = (7, 8, 9, 12, 13, 14, 16, 17, 18)
@@ -34,7 +34,6 @@ PIXEL_LAYERS = ((8, 2), (8, 4), (8, 6), (8, 8))
 STRIP_LAYERS = ((13, 2), (13, 4), (13, 6), (13, 8), (17, 2), (17, 4))
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 Z_EDGES = (0, 300, 600, 1000, 1500, 2000, 2600, 3000)  # mm
-LIGHT = 2.99792458e-4  # GeV per tesla and mm
 DETECTOR_COLUMNS = (
     "volume_id layer_id module_id cx cy cz rot_xu rot_yu rot_zu rot_xv rot_yv rot_zv "
     "rot_xw rot_yw rot_zw module_maxhu module_hv pitch_u pitch_v"
@@ -212,56 +211,24 @@ def bending(
     return np.sign(value), value
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Pairs of neighbouring hits of stiff particles, one entry for each."""
-
-    bending: np.ndarray  # T, what turns them across the beam
-    tilting: np.ndarray  # T, across the beam and them: what changes their angle to it
-    momentum: np.ndarray  # GeV
-    azimuth: np.ndarray  # rad, of the momentum
-    radius: np.ndarray  # mm, of the middle
-    z: np.ndarray  # mm
-
-
-def steps(sample: Sample) -> Steps:
-    """The field from the true momenta at neighbouring hits.
-
-    B = -dphi pT / (q 0.3 ds), ds the distance across the beam: in forward
-    direction the radial field takes part in it, with the opposite sign. The polar
-    angle of a particle that leaves the beam line changes only where the field has
-    a part across the beam and the particle: B = dtheta p / (q 0.3 dl).
-    """
-    order = track_order(sample)
-    owner = sample.owner[order]
-    point = np.stack([sample.truth["t" + axis][order] for axis in "xyz"])
-    px, py, pz = (sample.truth["tp" + axis][order] for axis in "xyz")
-    phi, pt = np.arctan2(py, px), np.hypot(px, py)
-    dphi = (np.diff(phi) + np.pi) % (2.0 * np.pi) - np.pi
-    step, middle = np.diff(point, axis=1), 0.5 * (point[:, 1:] + point[:, :-1])
-    ds = np.hypot(step[0], step[1])
-    good = (owner[1:] == owner[:-1]) & (ds > 25.0) & (pt[:-1] > STIFF_PT)
-    charge = sample.particles["q"][owner[:-1]]
-    momentum = np.hypot(pt, pz)[:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bending = -dphi * charge * pt[:-1] / (LIGHT * ds)
-        dtheta = np.diff(np.arctan2(pt, pz))
-        tilting = -dtheta * charge * momentum / (LIGHT * np.hypot(ds, step[2]))
-    azimuth, radius = phi[:-1] + 0.5 * dphi, np.hypot(middle[0], middle[1])
-    found = (bending, tilting, momentum, azimuth, radius, middle[2])
-    return Steps(*(values[good] for values in found))
-
-
 def field_rows(sample: Sample) -> Rows:
     """The field that turns prompt tracks, by region, and its part across the beam."""
-    found = steps(sample)
+    order = track_order(sample)
+    owner = sample.owner[order]
+    found = field_steps.steps(
+        owner,
+        sample.particles["q"][owner],
+        np.stack([sample.truth["t" + axis][order] for axis in "xyz"], axis=1),
+        np.stack([sample.truth["tp" + axis][order] for axis in "xyz"], axis=1),
+    )
+    radius, z = np.hypot(*found.middle[:, :2].T), found.middle[:, 2]
     ranges = [(0, 3000, *z) for z in zip(Z_EDGES[:-1], Z_EDGES[1:], strict=True)]
     for radii in zip(R_EDGES[:-1], R_EDGES[1:], strict=True):
         ranges += [(*radii, *z) for z in ((0, 1000), (1000, 2000), (2000, 3000))]
     rows: Rows = {}
     for near, far, low, high in ranges:
-        inside = (np.abs(found.z) >= low) & (np.abs(found.z) < high)
-        inside &= (found.radius >= near) & (found.radius < far)
+        inside = (np.abs(z) >= low) & (np.abs(z) < high)
+        inside &= (radius >= near) & (radius < far)
         where = f"z {low} to {high} mm"
         if far != 3000:
             where = f"r {near} to {far} mm, {where}"
@@ -269,29 +236,14 @@ def field_rows(sample: Sample) -> Rows:
             f"{np.median(found.bending[inside]):.2f}" if inside.any() else "-"
         )
     for low, high in ENDS:
-        inside = (found.z >= low) & (found.z < high)
+        field = field_steps.across_beam(found.chosen((z >= low) & (z < high)))
         title = f"field along x / y from polar angles, T, z {low} to {high} mm"
-        rows[title] = across(found, inside)
+        rows[title] = "-" if field is None else f"{field[0]:.3f} / {field[1]:.3f}"
+    coil = field_steps.middle_of_coil(found)
+    rows["middle of the coil, mm, x / y / z"] = (
+        "-" if coil is None else " / ".join(f"{value:.0f}" for value in coil[:3])
+    )
     return rows
-
-
-def across(found: Steps, inside: np.ndarray) -> str:
-    """The field (x, y) that best fits the changes of the polar angles, as text.
-
-    Scattering falls with the momentum, which weighs a step; steps with more than
-    twice the median deviation count less.
-    """
-    if inside.sum() < 10:
-        return "-"
-    azimuth, tilting = found.azimuth[inside], found.tilting[inside]
-    matrix = np.stack((-np.sin(azimuth), np.cos(azimuth)), axis=1)
-    weight = np.ones(len(tilting))
-    for _ in range(10):
-        scaled = matrix * weight[:, None]
-        field = np.linalg.solve(scaled.T @ matrix, scaled.T @ tilting)
-        away = np.abs(tilting - matrix @ field)
-        weight = 1.0 / np.maximum(1.0, away / (2.0 * np.median(away) + 1e-12))
-    return f"{field[0]:.3f} / {field[1]:.3f}"
 
 
 def position_rows(sample: Sample) -> Rows:
