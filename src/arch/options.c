@@ -16,15 +16,10 @@
 #include <math.h>
 #include <string.h>
 
+#define ACTIVATION_NAME(id, name) name,
+
 const char *const etx_activation_names[ETX_N_ACTIVATIONS + 1] = {
-    [ETX_ACTIVATION_NONE] = "none",
-    [ETX_ACTIVATION_RELU] = "relu",
-    [ETX_ACTIVATION_SILU] = "silu",
-    [ETX_ACTIVATION_TANH] = "tanh",
-    [ETX_ACTIVATION_GELU] = "gelu",
-    [ETX_ACTIVATION_ELU] = "elu",
-    [ETX_ACTIVATION_SIGMOID] = "sigmoid",
-};
+    ETX_ACTIVATIONS(ACTIVATION_NAME) NULL};
 
 const char *const etx_norm_names[ETX_N_NORMS + 1] = {
     [ETX_NORM_NONE] = "none",

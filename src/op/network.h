@@ -6,17 +6,19 @@
 
 #include "op/array.h"
 
-/* CONTRIBUTING.md lists where a new one has its formulas. */
-enum etx_activation {
-    ETX_ACTIVATION_NONE,
-    ETX_ACTIVATION_RELU,
-    ETX_ACTIVATION_SILU,
-    ETX_ACTIVATION_TANH,
-    ETX_ACTIVATION_GELU, /* x Phi(x), exact (erf) */
-    ETX_ACTIVATION_ELU,  /* alpha 1 */
-    ETX_ACTIVATION_SIGMOID,
-    ETX_N_ACTIVATIONS
-};
+/* X(identifier, name in configurations); CONTRIBUTING.md lists where a new one
+ * has its formulas. */
+#define ETX_ACTIVATIONS(X)                                                     \
+    X(NONE, "none")                                                            \
+    X(RELU, "relu")                                                            \
+    X(SILU, "silu")                                                            \
+    X(TANH, "tanh")                                                            \
+    X(GELU, "gelu") /* x Phi(x), exact (erf) */                                \
+    X(ELU, "elu")   /* alpha 1 */                                              \
+    X(SIGMOID, "sigmoid")
+
+#define ETX_ACTIVATION_ID(id, name) ETX_ACTIVATION_##id,
+enum etx_activation { ETX_ACTIVATIONS(ETX_ACTIVATION_ID) ETX_N_ACTIVATIONS };
 
 enum etx_norm {
     ETX_NORM_NONE,

@@ -50,6 +50,11 @@ errors=$(sed -n 's/^class \([A-Za-z]*Error\)(Error.*/\1/p' $python/_errors.py)
 same exceptions "$(echo "$errors" | sort)" $python/__init__.py \
     "$(sed -n 's/^    from ._errors import \([A-Za-z]\{6,\}\) as.*/\1/p' \
         $python/__init__.py | sort)"
+imported=$(sed -n 's/^    from \.[a-z_.]* import \([A-Za-z_]*\) as.*/\1/p' \
+    $python/__init__.py)
+same 'names of the package' "$(echo "$imported" | sort)" "$python/__init__.py" \
+    "$(sed -n '/^_NAMES_OF/,/^}/s/^    \("[a-z_.]*": \)\?"\(.*\)",\?$/\2/p' \
+        $python/__init__.py | tr ' ' '\n' | grep . | sort)"
 documented exception docs/python.md "$errors"
 
 tracks=src/stage/track_building
