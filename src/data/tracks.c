@@ -167,6 +167,16 @@ done:
     return status;
 }
 
+int32_t etx_count_labels(const int32_t *labels, int64_t n_hits)
+{
+    int32_t n = 0;
+
+    for (int64_t i = 0; i < n_hits; i++)
+        if (labels[i] >= n)
+            n = labels[i] + 1;
+    return n;
+}
+
 void etx_tracks_to_labels(int32_t *labels, const struct etx_tracks *tracks)
 {
     for (int64_t i = 0; i < tracks->n_hits; i++)

@@ -28,6 +28,9 @@ etx_status etx_tracks_copy_kept(struct etx_tracks **out,
 etx_status etx_tracks_group(struct etx_tracks **out, int64_t n_hits,
     const int32_t *labels, int32_t min_hits);
 
+/* One more than the largest of labels [n_hits]. */
+int32_t etx_count_labels(const int32_t *labels, int64_t n_hits);
+
 /* labels [n_hits] of the tracks; a hit of two tracks gets the first. */
 void etx_tracks_to_labels(int32_t *labels, const struct etx_tracks *tracks);
 

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "data/hit_order.h"
+#include "data/tracks.h"
 #include "stage/completion/search.h"
 
 #include <string.h>
@@ -31,16 +32,6 @@ struct rounds {
     int32_t *order;                           /* [n_tracks, 2] */
 };
 
-static int32_t count_tracks(const int32_t *label, int64_t n_hits)
-{
-    int32_t n = 0;
-
-    for (int64_t i = 0; i < n_hits; i++)
-        if (label[i] >= n)
-            n = label[i] + 1;
-    return n;
-}
-
 /* Link the hits of every track in the order hit [begin[n_tracks]]. */
 static void link_hits(struct etx_hit_chains *chains, const int32_t *begin,
     const int32_t *hit, int64_t n_hits)
@@ -65,7 +56,7 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
     struct etx_arena *arena, const struct etx_event *event)
 {
     const int64_t n = event->n_hits;
-    const int32_t n_tracks = count_tracks(label, n);
+    const int32_t n_tracks = etx_count_labels(label, n);
     int32_t *begin = NULL;
     int32_t *hit = NULL;
     etx_status status;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "data/hit_order.h"
+#include "data/tracks.h"
 #include "stage/helix/field.h"
 
 #include <math.h>
@@ -27,14 +28,11 @@ static etx_status list_hits(
     struct filling *filling, struct etx_arena *arena, const int32_t *label)
 {
     const struct etx_event *const event = filling->search->event;
-    int64_t n = 0;
+    const int32_t n = etx_count_labels(label, event->n_hits);
     etx_status status;
 
-    for (int64_t i = 0; i < event->n_hits; i++)
-        if (label[i] >= n)
-            n = (int64_t)label[i] + 1;
-    filling->n_tracks = (int32_t)n;
-    ETX_SCRATCH(filling->begin, arena, n + 1, "hits of tracks");
+    filling->n_tracks = n;
+    ETX_SCRATCH(filling->begin, arena, (int64_t)n + 1, "hits of tracks");
     ETX_SCRATCH(filling->hit, arena, event->n_hits, "hits of tracks");
     ETX_SCRATCH(filling->candidate, arena, n, "hits of tracks");
     ETX_CHECK(etx_order_hits(filling->begin, filling->hit, label, n, event, 0));

@@ -175,7 +175,7 @@ bool etx_completion_meets(const struct etx_completion_search *search,
         completion, direction, search->grid.layer[end], layer, helix.bin);
     const double curvature = etx_completion_curvature(completion, &helix.helix,
         helix.field, 0.5 * (helix.helix.z + (double)at[2]));
-    return window != NULL && window->transverse > 0.0f &&
+    return window != NULL &&
            etx_helix_residual(&residual, &helix.helix, curvature, at,
                etx_completion_is_barrel(completion, layer)) &&
            etx_residual_distance(&residual, window) <

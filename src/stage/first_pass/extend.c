@@ -273,39 +273,6 @@ void etx_candidate_fill(
 /* ---------------------------------------------------------------- overlaps --
  */
 
-/* The helix through three hits, at one of them. */
-static bool helix_at(struct etx_track_helix *out, const int32_t around[3],
-    int32_t at, const struct etx_first_pass_search *search)
-{
-    const float *const a = position_of(search, around[0]);
-    const float *const b = position_of(search, around[1]);
-    const float *const c = position_of(search, around[2]);
-
-    if (at == 2)
-        return etx_track_helix_through(out, a, b, c);
-    /* At a or b the tangent is the chord between them, turned by half the angle
-     * of the arc. */
-    const float *const point = at == 0 ? a : b;
-    const double x = (double)b[0] - (double)a[0];
-    const double y = (double)b[1] - (double)a[1];
-    const double length = sqrt(x * x + y * y);
-    out->curvature = etx_curvature_through(a, b, c);
-    const double sine = 0.5 * out->curvature * length;
-    const double turn = at == 0 ? -sine : sine;
-    if (!(fabs(sine) <= ETX_ARC_MAX_SINE))
-        return false;
-    const double cosine = sqrt(1.0 - sine * sine);
-    out->z_middle = 0.5 * ((double)a[2] + (double)c[2]);
-    out->x = (double)point[0];
-    out->y = (double)point[1];
-    out->z = (double)point[2];
-    out->tangent_x = (x * cosine - y * turn) / length;
-    out->tangent_y = (y * cosine + x * turn) / length;
-    out->slope = ((double)b[2] - (double)a[2]) /
-                 (length * etx_arc_by_chord(sine * sine));
-    return true;
-}
-
 /* The hits around the one that the helix is at. */
 static void cross_own_layer(struct etx_layer_crossing *out,
     const struct etx_track_helix *helix, const struct etx_grid_layer *layer,
@@ -381,16 +348,15 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     *out = (struct etx_overlap){
         .around = {around[0], around[1], around[2]}, .at = at, .hit = {-1, -1}};
     if (search->grid.layers[layer].n_hits == 0 ||
-        !helix_at(&helix, around, at, search))
+        !etx_track_helix_at(&helix,
+            (const float *const[]){position_of(search, around[0]),
+                position_of(search, around[1]), position_of(search, around[2])},
+            at))
         return;
     const int32_t bin = etx_completion_pt_bin(
         &helix, etx_completion_measured_field(search->completion, &helix));
-    window =
-        etx_step_window(search->completion, ETX_OUTWARD, layer, layer, bin);
-    if (window == NULL || window->transverse <= 0.0f)
-        window =
-            etx_step_window(search->completion, ETX_INWARD, layer, layer, bin);
-    if (window == NULL || window->transverse <= 0.0f)
+    window = etx_window_between(search->completion, layer, layer, bin);
+    if (window == NULL)
         return;
     cross_own_layer(
         &crossing, &helix, &search->grid.layers[layer], window, max_distance);

@@ -7,6 +7,7 @@
 #include "base/constants.h"
 #include "base/cpu.h"
 #include "base/sort.h"
+#include "data/tracks.h"
 #include "stage/first_pass/pairs.h"
 #include "stage/first_pass/search.h"
 #include "stage/helix/field.h"
@@ -286,12 +287,9 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_first_pass_search *search = NULL;
-    int32_t n_tracks = 0;
+    int32_t n_tracks = etx_count_labels(label, event->n_hits);
     etx_status status;
 
-    for (int64_t i = 0; i < event->n_hits; i++)
-        if (label[i] >= n_tracks)
-            n_tracks = label[i] + 1;
     ETX_CHECK(
         etx_first_pass_search_make(&search, arena, grid, completion, event));
     search->leads_anywhere = true;

@@ -72,19 +72,6 @@ static void begin_pairs(struct etx_grid_walk *walk,
     }
 }
 
-/* The window of the step from one layer to another; where tracks begin it is
- * known of the way back alone. NULL: unknown. */
-static const struct etx_completion_window *window_between(
-    const struct etx_completion *completion, int32_t from, int32_t to)
-{
-    const struct etx_completion_window *const window =
-        etx_step_window(completion, ETX_OUTWARD, from, to, WINDOW_BIN);
-
-    if (window != NULL && window->transverse > 0.0f)
-        return window;
-    return etx_step_window(completion, ETX_INWARD, to, from, WINDOW_BIN);
-}
-
 /* Candidates of pair i with every third hit. */
 static void add_third(struct etx_candidate *best,
     const struct etx_first_pass_search *search, const struct etx_pairs *pairs,
@@ -144,8 +131,8 @@ void etx_free_candidates(struct etx_candidate *best,
         best[k].n_hits = 0;
     if (third < 0)
         return;
-    window = window_between(search->completion, second, third);
-    if (window == NULL || window->transverse <= 0.0f)
+    window = etx_window_between(search->completion, second, third, WINDOW_BIN);
+    if (window == NULL)
         return;
     begin_pairs(&walk, a, &search->grid.layers[second]);
     while ((b = etx_grid_next(&walk)) != NULL) {

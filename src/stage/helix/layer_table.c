@@ -143,10 +143,26 @@ const struct etx_completion_window *etx_step_window(
 {
     const int64_t *const begin = completion->begin[direction];
 
-    for (int64_t k = begin[from]; k < begin[from + 1]; k++)
+    for (int64_t k = begin[from]; k < begin[from + 1]; k++) {
+        const struct etx_completion_window *const window =
+            etx_completion_window(completion, k, ETX_HELIX_FREE, pt_bin);
+
         if (etx_completion_step_to(completion, k) == to)
-            return etx_completion_window(completion, k, ETX_HELIX_FREE, pt_bin);
+            return window->transverse > 0.0f ? window : NULL;
+    }
     return NULL;
+}
+
+const struct etx_completion_window *etx_window_between(
+    const struct etx_completion *completion, int32_t from, int32_t to,
+    int32_t pt_bin)
+{
+    const struct etx_completion_window *const window =
+        etx_step_window(completion, ETX_OUTWARD, from, to, pt_bin);
+
+    return window != NULL
+               ? window
+               : etx_step_window(completion, ETX_INWARD, to, from, pt_bin);
 }
 
 void etx_completion_layers(int32_t *layer,

@@ -74,10 +74,16 @@ static inline struct etx_completion_window *etx_completion_window(
 }
 
 /* The window of the free helix for the step from one layer to another; NULL:
- * unknown. */
+ * not measured. */
 const struct etx_completion_window *etx_step_window(
     const struct etx_completion *completion, int32_t direction, int32_t from,
     int32_t to, int32_t pt_bin);
+
+/* The same outward, or else of the way back: where tracks begin, the step from
+ * layer to layer is known inward alone. */
+const struct etx_completion_window *etx_window_between(
+    const struct etx_completion *completion, int32_t from, int32_t to,
+    int32_t pt_bin);
 
 /* Arrays: layers, steps, windows, field. */
 extern const struct etx_table_kind etx_completion_kind;

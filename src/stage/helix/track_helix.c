@@ -4,16 +4,16 @@
 #include "stage/helix/track_helix.h"
 
 #include "base/constants.h"
+#include "stage/helix/arc.h"
 #include "stage/helix/layer_table.h"
 
 #include <math.h>
 
 #define N_POINTS   3    /* of the helix at an end */
 #define MIN_CHORD  1e-3 /* mm */
-#define STRAIGHT   1e-7 /* 1/mm: an arc is as long as its chord */
 #define MIN_COSINE 0.9  /* between a helix and its direction to the beam */
 
-/* A chord of a circle in the transverse plane, and half the arc's angle. */
+/* A chord of a circle in the transverse plane. */
 struct chord {
     double x, y, length;
 };
@@ -25,6 +25,12 @@ static struct chord chord_between(
 
     chord.length = sqrt(chord.x * chord.x + chord.y * chord.y);
     return chord;
+}
+
+static struct chord chord_of(const float *from, const float *to)
+{
+    return chord_between(
+        (double)from[0], (double)from[1], (double)to[0], (double)to[1]);
 }
 
 /* Curvature of the circle through the ends of two chords that follow each
@@ -52,39 +58,43 @@ static void turn_chord(
     *y = (chord->y * cosine + chord->x * sine) / chord->length;
 }
 
+bool etx_track_helix_at(
+    struct etx_track_helix *out, const float *const point[3], int32_t at)
+{
+    const struct chord chord[] = {
+        chord_of(point[0], point[1]), chord_of(point[1], point[2])};
+    const int32_t last = at == 2; /* the chord that has the point */
+    double curvature = 0.0;
+
+    if (!find_curvature(&curvature, &chord[0], &chord[1]))
+        return false;
+    /* Half the angle of an arc has the sine chord * curvature / 2. */
+    const double sine = 0.5 * chord[last].length * curvature;
+    if (!(fabs(sine) <= ETX_ARC_MAX_SINE) ||
+        !(fabs(0.5 * chord[1 - last].length * curvature) <= ETX_ARC_MAX_SINE))
+        return false;
+    turn_chord(
+        &out->tangent_x, &out->tangent_y, &chord[last], at == 0 ? -sine : sine);
+    out->x = (double)point[at][0];
+    out->y = (double)point[at][1];
+    out->z = (double)point[at][2];
+    out->curvature = curvature;
+    out->slope = ((double)point[last + 1][2] - (double)point[last][2]) /
+                 (chord[last].length * etx_arc_by_chord(sine * sine));
+    out->z_middle = 0.5 * ((double)point[0][2] + (double)point[2][2]);
+    return true;
+}
+
 bool etx_track_helix_through(
     struct etx_track_helix *out, const float *a, const float *b, const float *c)
 {
-    const struct chord first =
-        chord_between((double)a[0], (double)a[1], (double)b[0], (double)b[1]);
-    const struct chord last =
-        chord_between((double)b[0], (double)b[1], (double)c[0], (double)c[1]);
-    double curvature = 0.0;
-
-    if (!find_curvature(&curvature, &first, &last))
-        return false;
-    /* Half the angle of an arc has the sine chord * curvature / 2. */
-    const double sine = 0.5 * last.length * curvature;
-    if (fabs(sine) >= 1.0 || fabs(0.5 * first.length * curvature) >= 1.0)
-        return false;
-    const double arc =
-        fabs(curvature) > STRAIGHT ? 2.0 * asin(sine) / curvature : last.length;
-    turn_chord(&out->tangent_x, &out->tangent_y, &last, sine);
-    out->x = (double)c[0];
-    out->y = (double)c[1];
-    out->z = (double)c[2];
-    out->curvature = curvature;
-    out->slope = ((double)c[2] - (double)b[2]) / arc;
-    out->z_middle = 0.5 * ((double)a[2] + (double)c[2]);
-    return true;
+    return etx_track_helix_at(out, (const float *const[]){a, b, c}, 2);
 }
 
 double etx_curvature_through(const float *a, const float *b, const float *c)
 {
-    const struct chord first =
-        chord_between((double)a[0], (double)a[1], (double)b[0], (double)b[1]);
-    const struct chord last =
-        chord_between((double)b[0], (double)b[1], (double)c[0], (double)c[1]);
+    const struct chord first = chord_of(a, b);
+    const struct chord last = chord_of(b, c);
     double curvature = INFINITY;
 
     (void)find_curvature(&curvature, &first, &last);

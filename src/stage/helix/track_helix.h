@@ -19,9 +19,12 @@ struct etx_track_helix {
     double z_middle;             /* mm, where the curvature was measured */
 };
 
-/* The helix through three hits [3], which ends at c; false when two of them
- * are one point in the transverse plane, or the circle turns by more than a
- * half between them. */
+/* The helix through three hits [3] at one of them, point[at], towards the
+ * last; false when two of them are one point in the transverse plane, or the
+ * circle turns by more than two radians between them. */
+bool etx_track_helix_at(
+    struct etx_track_helix *out, const float *const point[3], int32_t at);
+/* The same at the last of them, c. */
 bool etx_track_helix_through(struct etx_track_helix *out, const float *a,
     const float *b, const float *c);
 
