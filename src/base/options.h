@@ -43,10 +43,12 @@ struct etx_field {
                                  * with NULL; NULL: it is a number there */
 };
 
+/* Any other type of field does not compile. */
 #define ETX_FIELD_KIND(type, field)                                            \
     _Generic(&((type *)NULL)->field, int32_t *: ETX_FIELD_INT32,               \
         int64_t *: ETX_FIELD_INT64, float *: ETX_FIELD_FLOAT,                  \
-        default: ETX_FIELD_POINTER)
+        void **: ETX_FIELD_POINTER, const float **: ETX_FIELD_POINTER,         \
+        int32_t (**)(void *): ETX_FIELD_POINTER)
 #define ETX_FIELD(type, field, preset, low, high)                              \
     {                                                                          \
 #field, offsetof(type, field), ETX_FIELD_KIND(type, field), preset,    \

@@ -84,5 +84,8 @@ documented 'training option' docs/training_config.md \
         src/train/config_sections.c)"
 documented 'stage of training' docs/training_config.md \
     "$(entries src/train/config.h ETX_TRAIN_STAGES 2)"
+same objectives "$(entries src/train/config.h ETX_TRAIN_STAGES 3 | sort -u)" \
+    src/train/objective/ \
+    "$(basename -a -s _objective.c src/train/objective/*_objective.c)"
 [ $failed = 0 ] && echo 'lists: whole, and on their pages'
 exit $failed
