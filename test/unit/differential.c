@@ -70,8 +70,8 @@ static etx_model *draw_networks(struct etx_random *random, int32_t *has_parts)
     return io_model_make(text);
 }
 
-/* The networks with the tables of a detector; of every fourth program the
- * candidates are those of a module map. */
+/* The networks with the tables of a detector; the candidates of
+ * every fourth program come from a module map. */
 static etx_model *draw_model(struct etx_random *random, int32_t *has_parts)
 {
     static struct sample *sample;
@@ -139,8 +139,8 @@ static void draw_label(etx_label_options *label, struct etx_random *random)
     label->min_hits = 1 + below(random, 4);
 }
 
-/* Candidates of the event with random scores: those of a random network would
- * be alike. */
+/* Candidates of the event with random scores: a random network gives all
+ * edges nearly the same. */
 static etx_graph *draw_graph(
     const struct program *program, struct etx_random *random)
 {

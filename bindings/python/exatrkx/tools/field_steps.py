@@ -18,8 +18,8 @@ MIN_PT = 0.4  # of the steps
 MIN_DISTANCE = 25.0  # across the beam
 MIN_STEPS = 10
 ROUNDS = 12  # of the fits
-# For the middle of the coil: steps where its field is not uniform, and so many that
-# its closed form takes seconds.
+# For the middle of the coil: steps where its field is not uniform, at most as many
+# as its closed form takes seconds for.
 FRINGE_Z = 1000.0
 MAX_STEPS = 4000
 
@@ -96,13 +96,13 @@ def middle_of_coil(found: Steps) -> np.ndarray | None:
     scale = found.length * np.stack((sine, np.ones_like(sine)))
     result = np.array((0.0, 0.0, 0.0, 2.0))
     for _ in range(ROUNDS):
-        here = turning(found, result)
+        turned = turning(found, result)
         columns = []
         for axis, size in enumerate((1.0, 1.0, 1.0, 1e-3)):
             moved = result.copy()
             moved[axis] += size
-            columns.append((scale * (turning(found, moved) - here) / size).ravel())
-        away = (scale * (observed - here)).ravel()
+            columns.append((scale * (turning(found, moved) - turned) / size).ravel())
+        away = (scale * (observed - turned)).ravel()
         result = result + least_squares(np.stack(columns, axis=1), away)
     return result
 
@@ -125,6 +125,6 @@ def turning(found: Steps, coil: np.ndarray) -> np.ndarray:
     scale = coil[3] / solenoid(origin, origin)[1][0]
     outward = scale * radial / np.maximum(radius, 1.0)
     cosine, sine = np.cos(found.azimuth), np.sin(found.azimuth)
-    along, beside = x * cosine + y * sine, y * cosine - x * sine
+    along, across = x * cosine + y * sine, y * cosine - x * sine
     bending = scale * axial - found.slope * outward * along
-    return np.stack((bending, outward * beside))
+    return np.stack((bending, outward * across))
