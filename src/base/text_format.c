@@ -1,14 +1,14 @@
 /* base/text_format.c -- numbers into text, independent of the host's locale.
  *
  * A floating-point number is written with the fewest digits that read back to
- * the same bits, found by trying one after the other: only messages hold such
- * numbers.
+ * the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
 #include "base/float_environment.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -48,16 +48,20 @@ static struct shortest round_digits(double value, int32_t n_digits)
     return number;
 }
 
-/* The shortest number that reads back to value > 0. Numbers next to a power of
- * two are closer below than above: there the nearest of n_digits may fail where
- * the next one reads back. */
+/* The shortest number that reads back to value > 0. A decimal of FLT_DIG or
+ * DBL_DIG digits is that of the number nearest to it: shorter ones are it with
+ * zeros at the end, but for subnormal numbers. Numbers next to a power of two
+ * are closer below than above: there the nearest of n_digits may fail where the
+ * next one reads back. */
 static struct shortest find_shortest(double value, bool is_float)
 {
+    const bool is_normal = value >= (is_float ? (double)FLT_MIN : DBL_MIN);
+    const int32_t first = is_normal ? is_float ? FLT_DIG : DBL_DIG : 1;
     struct shortest number = {.significand = 0};
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    for (int32_t n_digits = 1; n_digits <= 17; n_digits++) {
+    for (int32_t n_digits = first; n_digits <= DBL_DECIMAL_DIG; n_digits++) {
         number = round_digits(value, n_digits);
         if (reads_back(number, value, is_float))
             break;
