@@ -31,18 +31,11 @@
 #define SKIPPED_WEIGHT 0.02
 #define MIN_FRACTION   0.002 /* of the hits on a layer that are followed so */
 
-/* One measurement of the field. */
-struct field_sample {
-    int32_t bin;
-    float field;
-};
-
 struct learning {
     struct etx_completion *table; /* its steps come last */
     double count[ETX_N_DIRECTIONS][MAX_LAYERS][MAX_LAYERS];
-    struct etx_residuals residuals;
-    struct field_sample *field;
-    int64_t n_field, field_capacity;
+    struct etx_samples residuals; /* by window_key */
+    struct etx_samples field;     /* T, by bin */
 };
 
 /* ---------------------------------------------------------------- layers -- */
@@ -160,10 +153,10 @@ static etx_status measure_field(struct learning *learning,
     const double charge_pt =
         (double)particle->charge *
         hypot((double)particle->momentum[0], (double)particle->momentum[1]);
+    etx_status status = ETX_OK;
 
     for (int64_t k = 2; k < n && particle->charge != 0; k++) {
         struct etx_track_helix helix;
-        etx_status status;
 
         if (chains->layer[hit[k - 2]] == chains->layer[hit[k - 1]] ||
             chains->layer[hit[k - 1]] == chains->layer[hit[k]] ||
@@ -176,51 +169,40 @@ static etx_status measure_field(struct learning *learning,
             fabs(helix.z_middle) / (double)ETX_COMPLETION_FIELD_BIN;
         if (!(bin < ETX_COMPLETION_N_FIELD))
             continue;
-        status = etx_residuals_grow(&learning->field, &learning->field_capacity,
-            learning->n_field, sizeof *learning->field);
-        if (status != ETX_OK)
-            return status;
-        learning->field[learning->n_field++] = (struct field_sample){
-            .bin = (int32_t)bin,
-            .field = (float)(-helix.curvature * charge_pt / ETX_GEV_PER_T_MM)};
+        const float field =
+            (float)(-helix.curvature * charge_pt / ETX_GEV_PER_T_MM);
+        ETX_CHECK(etx_samples_add(&learning->field, (int64_t)bin, &field));
     }
-    return ETX_OK;
-}
-
-static int compare_field(const void *left, const void *right)
-{
-    const struct field_sample *const a = left;
-    const struct field_sample *const b = right;
-
-    if (a->bin != b->bin)
-        return a->bin < b->bin ? -1 : 1;
-    return (a->field > b->field) - (a->field < b->field);
+done:
+    return status;
 }
 
 /* Medians; a bin with too few particles has the field of the one before, the
  * first ones that of the first bin that has enough. */
-static void set_field(struct learning *learning)
+static etx_status set_field(struct learning *learning)
 {
     float *const field = learning->table->field;
-    int64_t first = 0;
+    struct etx_sample_groups groups;
     bool is_known = false;
+    etx_status status;
 
-    qsort(learning->field, (size_t)learning->n_field, sizeof *learning->field,
-        compare_field);
+    ETX_CHECK(etx_sample_groups_make(&groups, &learning->field));
     for (int32_t b = 0; b < ETX_COMPLETION_N_FIELD; b++) {
-        int64_t end = first;
+        const int64_t g = etx_sample_groups_find(&groups, b);
 
-        while (end < learning->n_field && learning->field[end].bin == b)
-            end++;
-        if (end - first >= ETX_MIN_SAMPLES) {
-            field[b] = learning->field[first + (end - first) / 2].field;
-            for (int32_t k = 0; k < b && !is_known; k++)
-                field[k] = field[b];
-            is_known = true;
-        } else
-            field[b] = b > 0 ? field[b - 1] : 0.0f;
-        first = end;
+        field[b] = b > 0 ? field[b - 1] : 0.0f;
+        if (g < 0 || groups.first[g + 1] - groups.first[g] < ETX_MIN_SAMPLES)
+            continue;
+        int64_t n;
+        const float *const value = etx_sample_groups_sort(&n, &groups, g, 0);
+        field[b] = value[n / 2];
+        for (int32_t k = 0; k < b && !is_known; k++)
+            field[k] = field[b];
+        is_known = true;
     }
+done:
+    etx_sample_groups_free(&groups);
+    return status;
 }
 
 /* ------------------------------------------------------------- residuals -- */
@@ -338,23 +320,31 @@ done:
 
 /* --------------------------------------------------------------- windows -- */
 
-/* One of the two quantiles of every window, with samples sorted by it. */
-static void set_quantiles(struct learning *learning, bool is_longitudinal)
+static etx_status set_windows(
+    struct etx_completion *table, const struct learning *learning)
 {
-    struct etx_completion *const table = learning->table;
+    struct etx_sample_groups groups;
+    etx_status status;
 
-    etx_residuals_sort(&learning->residuals, is_longitudinal);
+    ETX_CHECK(etx_sample_groups_make(&groups, &learning->residuals));
     for (int64_t k = 0; k < table->n_steps; k++) {
         const int64_t *const step = table->step + k * ETX_STEP_WIDTH;
 
-        for (int32_t w = 0; w < ETX_COMPLETION_N_WINDOWS; w++) {
-            etx_residuals_quantile(etx_completion_window(table, k, 0, w),
-                &learning->residuals, is_longitudinal,
-                window_key((int32_t)step[ETX_STEP_DIRECTION],
-                    (int32_t)step[ETX_STEP_FROM], (int32_t)step[ETX_STEP_TO],
-                    w / ETX_COMPLETION_N_PT, w % ETX_COMPLETION_N_PT));
+        for (int32_t h = 0; h < ETX_N_HELICES; h++) {
+            struct etx_completion_window *const window =
+                etx_completion_window(table, k, h, 0);
+
+            for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
+                etx_residuals_window(&window[b], &groups,
+                    window_key((int32_t)step[ETX_STEP_DIRECTION],
+                        (int32_t)step[ETX_STEP_FROM],
+                        (int32_t)step[ETX_STEP_TO], h, b));
+            etx_residuals_fill(window);
         }
     }
+done:
+    etx_sample_groups_free(&groups);
+    return status;
 }
 
 static double count_from(
@@ -390,34 +380,28 @@ static int64_t list_steps(int64_t *step, const struct learning *learning)
     return n;
 }
 
-/* A table with capacity for the steps, and the known layers and field. */
+/* The table, with the layers and the field that are learned. */
 static etx_status make_table(
-    struct etx_completion **out, struct learning *learning)
+    struct etx_completion **out, const struct learning *learning)
 {
-    struct etx_completion *const known = learning->table;
+    const struct etx_completion *const learned = learning->table;
     const int64_t n_steps = list_steps(NULL, learning);
-    const int64_t n_rows[] = {known->n_layers, n_steps, n_steps, 1};
-    struct etx_completion *made = NULL;
+    const int64_t n_rows[] = {learned->n_layers, n_steps, n_steps, 1};
+    struct etx_completion *table = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_table_create(&made, &etx_completion_kind, n_rows));
-    memcpy(made->layer, known->layer,
-        (size_t)(known->n_layers * ETX_LAYER_WIDTH) * sizeof *made->layer);
-    memcpy(made->field, known->field,
-        ETX_COMPLETION_N_FIELD * sizeof *made->field);
-    (void)list_steps(made->step, learning);
-    learning->table = made;
-    set_quantiles(learning, false);
-    set_quantiles(learning, true);
-    learning->table = known;
-    for (int64_t k = 0; k < made->n_steps; k++)
-        for (int32_t h = 0; h < ETX_N_HELICES; h++)
-            etx_residuals_fill(etx_completion_window(made, k, h, 0));
-    ETX_CHECK(etx_completion_check(made));
-    *out = made;
-    made = NULL;
+    ETX_CHECK(etx_table_create(&table, &etx_completion_kind, n_rows));
+    memcpy(table->layer, learned->layer,
+        (size_t)(learned->n_layers * ETX_LAYER_WIDTH) * sizeof *table->layer);
+    memcpy(table->field, learned->field,
+        ETX_COMPLETION_N_FIELD * sizeof *table->field);
+    (void)list_steps(table->step, learning);
+    ETX_CHECK(set_windows(table, learning));
+    ETX_CHECK(etx_completion_check(table));
+    *out = table;
+    table = NULL;
 done:
-    etx_table_free(made);
+    etx_table_free(table);
     return status;
 }
 
@@ -429,19 +413,21 @@ etx_status etx_completion_learn(struct etx_completion **out,
     etx_status status;
 
     ETX_NEW(learning, 1, "completion");
+    learning->residuals.width = ETX_N_RESIDUALS;
+    learning->field.width = 1;
     ETX_CHECK(etx_table_create(&learning->table, &etx_completion_kind, n_rows));
     ETX_CHECK(learn_layers(learning->table, events, n_events));
     for (int64_t e = 0; e < n_events; e++)
         ETX_CHECK(visit_particles(learning, events[e], visit_field));
-    set_field(learning);
+    ETX_CHECK(set_field(learning));
     for (int64_t e = 0; e < n_events; e++)
         ETX_CHECK(visit_particles(learning, events[e], visit_residuals));
     ETX_CHECK(make_table(out, learning));
 done:
     if (learning != NULL) {
         etx_table_free(learning->table);
-        etx_residuals_free(&learning->residuals);
-        etx_free(learning->field);
+        etx_samples_free(&learning->residuals);
+        etx_samples_free(&learning->field);
     }
     etx_free(learning);
     return status;

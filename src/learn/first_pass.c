@@ -35,16 +35,15 @@
 /* Three hits of a particle on three layers: [0] after each other, [1] the first
  * three without one of the first three. */
 struct triplets {
-    int32_t *count; /* [N_KEYS] */
-    struct etx_residuals residuals;
+    int32_t *count;               /* [N_KEYS] */
+    struct etx_samples residuals; /* by layers_key and bin */
 };
 
 struct learning {
     const struct etx_completion *completion;
     struct triplets triplets[2];
-    int32_t *begin; /* [N_KEYS] of those after each other the first */
-    float *z;       /* [n_z] mm, where tracks begin */
-    int64_t n_z, z_capacity;
+    int32_t *begin;       /* [N_KEYS] of those after each other the first */
+    struct etx_samples z; /* mm, where tracks begin; all of one key */
 };
 
 static int64_t layers_key(const int32_t *layer)
@@ -57,18 +56,6 @@ static bool comes_from_beam(const etx_particle *particle)
     return particle->charge != 0 &&
            hypot((double)particle->vertex[0], (double)particle->vertex[1]) <
                MAX_VERTEX;
-}
-
-/* Where the particle with these first two hits begins. */
-static etx_status add_begin(struct learning *learning, double z)
-{
-    etx_status status;
-
-    ETX_CHECK(etx_residuals_grow(&learning->z, &learning->z_capacity,
-        learning->n_z, sizeof *learning->z));
-    learning->z[learning->n_z++] = (float)z;
-done:
-    return status;
 }
 
 /* What the hits [3] of a particle tell; begins: they are its first. */
@@ -89,8 +76,9 @@ static etx_status add_triplet(struct learning *learning, int32_t lacks_hit,
     if (!etx_seed_helix(&helix.helix, &z, event->position + 3 * (int64_t)hit[0],
             event->position + 3 * (int64_t)hit[1]))
         return ETX_OK;
+    const float begin = (float)z;
     if (begins)
-        ETX_CHECK(add_begin(learning, z));
+        ETX_CHECK(etx_samples_add(&learning->z, 0, &begin));
     etx_helix_measure(&helix, learning->completion);
     const double curvature = etx_completion_curvature(learning->completion,
         &helix.helix, helix.field, 0.5 * (helix.helix.z + (double)third[2]));
@@ -195,21 +183,29 @@ static int64_t list_seeds(int64_t *seed, const struct learning *learning)
     return n;
 }
 
-static void set_windows(struct etx_first_pass *made, struct learning *learning,
-    bool is_longitudinal)
+static etx_status set_windows(
+    struct etx_first_pass *made, const struct learning *learning)
 {
+    struct etx_sample_groups groups[2] = {{.n = 0}, {.n = 0}};
+    etx_status status = ETX_OK;
+
     for (int32_t i = 0; i < 2; i++)
-        etx_residuals_sort(&learning->triplets[i].residuals, is_longitudinal);
+        ETX_CHECK(etx_sample_groups_make(
+            &groups[i], &learning->triplets[i].residuals));
     for (int64_t k = 0; k < made->n_seeds; k++) {
         const int64_t *const seed = made->seed + k * ETX_SEED_WIDTH;
         const int32_t layer[] = {
             (int32_t)seed[0], (int32_t)seed[1], (int32_t)seed[2]};
 
         for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
-            etx_residuals_quantile(&made->window[k * ETX_COMPLETION_N_PT + b],
-                &learning->triplets[seed[ETX_SEED_LACKS_HIT]].residuals,
-                is_longitudinal, layers_key(layer) * ETX_COMPLETION_N_PT + b);
+            etx_residuals_window(&made->window[k * ETX_COMPLETION_N_PT + b],
+                &groups[seed[ETX_SEED_LACKS_HIT]],
+                layers_key(layer) * ETX_COMPLETION_N_PT + b);
     }
+done:
+    for (int32_t i = 0; i < 2; i++)
+        etx_sample_groups_free(&groups[i]);
+    return status;
 }
 
 /* Drop seeds without windows; if none has one, as of few events, all stay and
@@ -236,27 +232,20 @@ static void keep_known_seeds(struct etx_first_pass *made)
         made->n_seeds = n;
 }
 
-static int compare_z(const void *left, const void *right)
-{
-    const float a = *(const float *)left;
-    const float b = *(const float *)right;
-
-    return (a > b) - (a < b);
-}
-
 static etx_status set_beam(
-    struct etx_first_pass *made, struct learning *learning)
+    struct etx_first_pass *made, const struct learning *learning)
 {
-    const int64_t n = learning->n_z;
+    const int64_t n = learning->z.n;
     const int64_t tail = (int64_t)(BEAM_TAIL * (double)n);
+    float *const z = learning->z.value;
 
     if (n == 0 || made->n_seeds == 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "first pass: no track of the events comes from the beam line");
-    qsort(learning->z, (size_t)n, sizeof *learning->z, compare_z);
-    made->beam[0] = learning->z[n / 2];
-    made->beam[1] = fmaxf(learning->z[n - 1 - tail] - made->beam[0],
-        made->beam[0] - learning->z[tail]);
+    etx_sort_floats(z, n);
+    made->beam[0] = z[n / 2];
+    made->beam[1] =
+        fmaxf(z[n - 1 - tail] - made->beam[0], made->beam[0] - z[tail]);
     return ETX_OK;
 }
 
@@ -264,7 +253,10 @@ etx_status etx_first_pass_learn(struct etx_first_pass **out,
     const struct etx_completion *completion,
     const struct etx_event *const *events, int64_t n_events)
 {
-    struct learning learning = {.completion = completion};
+    struct learning learning = {.completion = completion,
+        .triplets = {{.residuals.width = ETX_N_RESIDUALS},
+            {.residuals.width = ETX_N_RESIDUALS}},
+        .z.width = 1};
     struct etx_first_pass *made = NULL;
     etx_status status;
 
@@ -280,8 +272,7 @@ etx_status etx_first_pass_learn(struct etx_first_pass **out,
     const int64_t n_rows[] = {n_seeds, n_seeds, 1};
     ETX_CHECK(etx_table_create(&made, &etx_first_pass_kind, n_rows));
     (void)list_seeds(made->seed, &learning);
-    set_windows(made, &learning, false);
-    set_windows(made, &learning, true);
+    ETX_CHECK(set_windows(made, &learning));
     keep_known_seeds(made);
     ETX_CHECK(set_beam(made, &learning));
     ETX_CHECK(etx_first_pass_check(made, completion->n_layers));
@@ -291,9 +282,9 @@ done:
     etx_table_free(made);
     for (int32_t i = 0; i < 2; i++) {
         etx_free(learning.triplets[i].count);
-        etx_residuals_free(&learning.triplets[i].residuals);
+        etx_samples_free(&learning.triplets[i].residuals);
     }
     etx_free(learning.begin);
-    etx_free(learning.z);
+    etx_samples_free(&learning.z);
     return status;
 }

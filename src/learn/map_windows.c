@@ -9,54 +9,10 @@
 
 #include "base/check.h"
 #include "base/heap.h"
-#include "base/sort.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define FIRST_CAPACITY (INT64_C(1) << 16)
-#define MIN_SAMPLES    10 /* of a row whose windows tell a typical length */
-
-/* What windows are made from. */
-struct making {
-    const struct etx_map_samples *samples;
-    const etx_module_map_options *options;
-    struct etx_map_groups *groups;
-    int32_t *order; /* [n] the samples by key */
-    int64_t *first; /* [groups + 1] into order */
-    float *scratch; /* [n] */
-};
-
-etx_status etx_map_samples_add(struct etx_map_samples *samples, int64_t first,
-    int64_t second, const float *value)
-{
-    const int64_t n = samples->n;
-    const int64_t more = n > 0 ? 2 * n : FIRST_CAPACITY;
-    etx_status status = ETX_OK;
-
-    if (n == samples->capacity) {
-        ETX_CHECK(etx_resize(&samples->key, 2 * n, 2 * more,
-            sizeof *samples->key, "samples of a module map"));
-        ETX_CHECK(etx_resize(&samples->value, samples->width * n,
-            samples->width * more, sizeof *samples->value,
-            "samples of a module map"));
-        samples->capacity = more;
-    }
-    samples->key[2 * n] = first;
-    samples->key[2 * n + 1] = second;
-    memcpy(samples->value + samples->width * n, value,
-        (size_t)samples->width * sizeof *value);
-    samples->n++;
-done:
-    return status;
-}
-
-void etx_map_samples_free(struct etx_map_samples *samples)
-{
-    etx_free(samples->key);
-    etx_free(samples->value);
-}
+#define MIN_SAMPLES 10 /* of a row whose windows tell a typical length */
 
 void etx_map_groups_free(struct etx_map_groups *groups)
 {
@@ -65,66 +21,53 @@ void etx_map_groups_free(struct etx_map_groups *groups)
     etx_free(groups->index);
 }
 
-/* -------------------------------------------------------------- windows -- */
-
-static int compare(const void *left, const void *right)
+/* Quantity q of group g, without its tails. */
+static struct etx_map_window window_of(const struct etx_sample_groups *groups,
+    const etx_module_map_options *options, int64_t g, int32_t q)
 {
-    const float a = *(const float *)left;
-    const float b = *(const float *)right;
+    int64_t n;
+    const float *const value = etx_sample_groups_sort(&n, groups, g, q);
+    const int64_t dropped = (int64_t)((double)options->tail * (double)n);
 
-    return (a > b) - (a < b);
+    return (struct etx_map_window){value[dropped], value[n - 1 - dropped]};
 }
 
-/* Quantity q of group g, without its tails. */
-static struct etx_map_window window_of(
-    const struct making *making, int64_t g, int32_t q)
+static int64_t count(const struct etx_sample_groups *groups, int64_t g)
 {
-    const struct etx_map_samples *const samples = making->samples;
-    const int64_t begin = making->first[g];
-    const int64_t n = making->first[g + 1] - begin;
-    const int64_t dropped =
-        (int64_t)((double)making->options->tail * (double)n);
-    float *const value = making->scratch;
-
-    for (int64_t k = 0; k < n; k++)
-        value[k] =
-            samples
-                ->value[making->order[begin + k] * (int64_t)samples->width + q];
-    qsort(value, (size_t)n, sizeof *value, compare);
-    return (struct etx_map_window){value[dropped], value[n - 1 - dropped]};
+    return groups->first[g + 1] - groups->first[g];
 }
 
 /* The median length of the windows of quantity q, of groups with enough
  * samples; of all where none has. */
-static float typical_length(const struct making *making, int32_t q)
+static float typical_length(const struct etx_map_groups *rows,
+    const struct etx_sample_groups *groups, int32_t q)
 {
-    const struct etx_map_groups *const groups = making->groups;
-    const int32_t width = making->samples->width;
+    const int32_t width = groups->samples->width;
+    float *const length = groups->scratch;
     int64_t n = 0;
 
     for (int64_t least = MIN_SAMPLES; n == 0; least = 1)
         for (int64_t g = 0; g < groups->n; g++)
-            if (making->first[g + 1] - making->first[g] >= least)
-                making->scratch[n++] = groups->window[g * width + q].high -
-                                       groups->window[g * width + q].low;
-    qsort(making->scratch, (size_t)n, sizeof *making->scratch, compare);
-    return making->scratch[n / 2];
+            if (count(groups, g) >= least)
+                length[n++] = rows->window[g * width + q].high -
+                              rows->window[g * width + q].low;
+    etx_sort_floats(length, n);
+    return length[n / 2];
 }
 
-static void set_windows(const struct making *making)
+static void set_windows(struct etx_map_groups *rows,
+    const struct etx_sample_groups *groups,
+    const etx_module_map_options *options)
 {
-    struct etx_map_groups *const groups = making->groups;
-    const int32_t width = making->samples->width;
+    const int32_t width = groups->samples->width;
 
     for (int32_t q = 0; q < width && groups->n > 0; q++) {
         for (int64_t g = 0; g < groups->n; g++)
-            groups->window[g * width + q] = window_of(making, g, q);
-        const float typical = typical_length(making, q);
+            rows->window[g * width + q] = window_of(groups, options, g, q);
+        const float typical = typical_length(rows, groups, q);
         for (int64_t g = 0; g < groups->n; g++) {
-            struct etx_map_window *const window =
-                &groups->window[g * width + q];
-            const float n = (float)(making->first[g + 1] - making->first[g]);
-            const float more = making->options->margin / n *
+            struct etx_map_window *const window = &rows->window[g * width + q];
+            const float more = options->margin / (float)count(groups, g) *
                                fmaxf(window->high - window->low, typical);
 
             window->low -= more;
@@ -133,55 +76,27 @@ static void set_windows(const struct making *making)
     }
 }
 
-/* --------------------------------------------------------------- groups -- */
-
-static etx_status sort_samples(struct making *making)
-{
-    const struct etx_map_samples *const samples = making->samples;
-    int64_t *key = NULL;
-    etx_status status;
-
-    ETX_NEW(key, samples->n, "order of a module map");
-    for (int64_t k = 0; k < samples->n; k++)
-        key[k] =
-            samples->key[2 * k] * (INT64_C(1) << 31) + samples->key[2 * k + 1];
-    ETX_CHECK(etx_sort_order(making->order, key, samples->n));
-    for (int64_t k = 0; k < samples->n; k++) {
-        if (k == 0 || key[making->order[k]] != key[making->order[k - 1]])
-            making->first[making->groups->n++] = k;
-        making->groups->index[making->order[k]] =
-            (int32_t)(making->groups->n - 1);
-    }
-    making->first[making->groups->n] = samples->n;
-done:
-    etx_free(key);
-    return status;
-}
-
 etx_status etx_map_groups_make(struct etx_map_groups *out,
-    const struct etx_map_samples *samples,
-    const etx_module_map_options *options)
+    const struct etx_samples *samples, const etx_module_map_options *options)
 {
-    struct making making = {
-        .samples = samples, .options = options, .groups = out};
-    const int64_t n = samples->n;
+    struct etx_sample_groups groups;
     etx_status status;
 
-    ETX_NEW(making.order, n, "order");
-    ETX_NEW(making.first, n + 1, "groups");
-    ETX_NEW(making.scratch, n, "values");
-    ETX_NEW(out->index, n, "groups");
-    ETX_CHECK(sort_samples(&making));
+    ETX_CHECK(etx_sample_groups_make(&groups, samples));
+    out->n = groups.n;
+    ETX_NEW(out->index, samples->n, "groups");
     ETX_NEW(out->key, 2 * out->n, "a module map");
     ETX_NEW(out->window, out->n * samples->width, "windows of a module map");
-    for (int64_t g = 0; g < out->n; g++)
-        memcpy(out->key + 2 * g,
-            samples->key + 2 * (int64_t)making.order[making.first[g]],
-            2 * sizeof *out->key);
-    set_windows(&making);
+    for (int64_t g = 0; g < out->n; g++) {
+        const int64_t key = etx_sample_groups_key(&groups, g);
+
+        out->key[2 * g] = etx_map_key_first(key);
+        out->key[2 * g + 1] = etx_map_key_second(key);
+        for (int64_t k = groups.first[g]; k < groups.first[g + 1]; k++)
+            out->index[groups.order[k]] = (int32_t)g;
+    }
+    set_windows(out, &groups, options);
 done:
-    etx_free(making.order);
-    etx_free(making.first);
-    etx_free(making.scratch);
+    etx_sample_groups_free(&groups);
     return status;
 }

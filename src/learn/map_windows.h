@@ -4,18 +4,26 @@
 #ifndef ETX_LEARN_MAP_WINDOWS_H
 #define ETX_LEARN_MAP_WINDOWS_H
 
+#include "learn/samples.h"
 #include "stage/graph_construction/module_map.h"
 
 #include <exatrkx/train.h>
 
-/* Values of doublets or triplets, and whose they are. Zeroed but for width:
- * empty. */
-struct etx_map_samples {
-    int64_t *key; /* [n, 2] below 2^31 */
-    float *value; /* [n, width] */
-    int64_t n, capacity;
-    int32_t width;
-};
+/* The key of a row: two numbers below 2^31. */
+static inline int64_t etx_map_key(int64_t first, int64_t second)
+{
+    return first * (INT64_C(1) << 31) + second;
+}
+
+static inline int64_t etx_map_key_first(int64_t key)
+{
+    return key >> 31;
+}
+
+static inline int64_t etx_map_key_second(int64_t key)
+{
+    return key & INT32_MAX;
+}
 
 /* Samples with equal keys as rows of a map. */
 struct etx_map_groups {
@@ -25,13 +33,8 @@ struct etx_map_groups {
     int32_t *index;                /* the group of every sample */
 };
 
-etx_status etx_map_samples_add(struct etx_map_samples *samples, int64_t first,
-    int64_t second, const float *value);
-void etx_map_samples_free(struct etx_map_samples *samples);
-
 etx_status etx_map_groups_make(struct etx_map_groups *out,
-    const struct etx_map_samples *samples,
-    const etx_module_map_options *options);
+    const struct etx_samples *samples, const etx_module_map_options *options);
 void etx_map_groups_free(struct etx_map_groups *groups);
 
 #endif

@@ -22,9 +22,9 @@
 
 struct learning {
     const etx_module_map_options *options;
-    struct etx_module_map *map;      /* its units, until the end */
-    struct etx_map_samples doublets; /* keys: units */
-    struct etx_map_samples triplets; /* keys: doublets, then pairs */
+    struct etx_module_map *map;  /* its units, until the end */
+    struct etx_samples doublets; /* keys: units */
+    struct etx_samples triplets; /* keys: doublets, then pairs */
 };
 
 /* ---------------------------------------------------------------- units -- */
@@ -130,8 +130,8 @@ static etx_status add_doublet(
     etx_map_doublet(value, &a, &b);
     if (a.row == i)
         chain->sample[i] = learning->doublets.n;
-    ETX_CHECK(
-        etx_map_samples_add(&learning->doublets, unit[0], unit[1], value));
+    ETX_CHECK(etx_samples_add(
+        &learning->doublets, etx_map_key(unit[0], unit[1]), value));
 done:
     return status;
 }
@@ -156,8 +156,8 @@ static etx_status add_triplet(
     float value[ETX_MAP_N_TRIPLET];
 
     etx_map_triplet(value, &first, &second);
-    return etx_map_samples_add(
-        &learning->triplets, chain->sample[i], chain->sample[j], value);
+    return etx_samples_add(&learning->triplets,
+        etx_map_key(chain->sample[i], chain->sample[j]), value);
 }
 
 static etx_status add_event(
@@ -188,15 +188,17 @@ done:
 static etx_status make_windows(struct learning *learning)
 {
     struct etx_module_map *const map = learning->map;
-    struct etx_map_samples *const triplets = &learning->triplets;
+    struct etx_samples *const triplets = &learning->triplets;
     struct etx_map_groups pairs = {.n = 0};
     struct etx_map_groups rest = {.n = 0};
     etx_status status;
 
     ETX_CHECK(
         etx_map_groups_make(&pairs, &learning->doublets, learning->options));
-    for (int64_t k = 0; k < 2 * triplets->n; k++)
-        triplets->key[k] = pairs.index[triplets->key[k]];
+    for (int64_t k = 0; k < triplets->n; k++)
+        triplets->key[k] =
+            etx_map_key(pairs.index[etx_map_key_first(triplets->key[k])],
+                pairs.index[etx_map_key_second(triplets->key[k])]);
     ETX_CHECK(etx_map_groups_make(&rest, triplets, learning->options));
     map->n_pairs = pairs.n;
     map->pair = pairs.key;
@@ -247,7 +249,7 @@ etx_status etx_module_map_learn(struct etx_module_map **out,
     learning.map = NULL;
 done:
     etx_table_free(learning.map);
-    etx_map_samples_free(&learning.doublets);
-    etx_map_samples_free(&learning.triplets);
+    etx_samples_free(&learning.doublets);
+    etx_samples_free(&learning.triplets);
     return status;
 }
