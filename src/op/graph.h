@@ -62,8 +62,8 @@ struct etx_hit_features_args {
  * X(identifier, name in configurations). A feature is an entry here and a
  * formula in op/shared/edge_features.h, for the reference and CUDA; known
  * values in test/checkop/test_checkop_edge_features.c, in this order; and a row
- * in docs/model_format.md. op/x86/simd/float32_edges.c may have a vector version;
- * the reference serves the features that it lacks. */
+ * in docs/model_format.md. op/x86/simd/float32_edges.c may have a vector
+ * version; the reference serves the features that it lacks. */
 #define ETX_EDGE_FEATURES(X)                                                   \
     X(DR, "dr")                     /* r_d - r_s, mm */                        \
     X(DPHI, "dphi")                 /* rad */                                  \
@@ -103,7 +103,9 @@ struct etx_hit_features_args {
     X(OWN_14, "own_14")                                                        \
     X(OWN_15, "own_15")
 
-#define ETX_N_OWN_EDGE_FEATURES (ETX_N_EDGE_FEATURES - ETX_EDGE_OWN_0)
+#define ETX_OWN_EDGE_FEATURE_COUNT(id, name) +1
+#define ETX_N_OWN_EDGE_FEATURES                                                \
+    (0 ETX_OWN_EDGE_FEATURES(ETX_OWN_EDGE_FEATURE_COUNT))
 
 #define ETX_EDGE_FEATURE_ID(id, name) ETX_EDGE_##id,
 

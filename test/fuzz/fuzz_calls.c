@@ -5,6 +5,7 @@
 #include "fuzz_support.h"
 
 #include "base/heap.h"
+#include "stage/track_building/track_building.h"
 
 #include <exatrkx/eval.h>
 #include <exatrkx/graph.h>
@@ -335,6 +336,14 @@ CALL(set_edge_features)
                                                   : NULL);
 }
 
+/* A number in 0 .. 1, seldom any other. */
+static float share(struct run *run)
+{
+    const uint32_t one = byte(run);
+
+    return one < 240 ? (float)one / 239.0f : fuzz_float(&run->input);
+}
+
 CALL(label)
 {
     etx_label_options options;
@@ -344,14 +353,14 @@ CALL(label)
 
     fuzz_require(
         etx_label_options_init(&options, sizeof options) == ETX_OK, "init");
-    options.method = (int32_t)(byte(run) % 5);
-    options.cut = fuzz_float(&run->input);
+    options.method = (int32_t)(byte(run) % (ETX_N_LABEL_METHODS + 1));
+    options.cut = share(run);
     options.min_hits = fuzz_int(&run->input);
-    options.sure_cut = fuzz_float(&run->input);
-    options.strong_cut = fuzz_float(&run->input);
+    options.sure_cut = share(run);
+    options.strong_cut = share(run);
     options.support_hits = 1 + (int32_t)(byte(run) % 5);
     options.max_curvature_change = fuzz_float(&run->input);
-    options.max_polar_change = fuzz_float(&run->input);
+    options.max_polar_change = share(run);
     if (byte(run) % 2 == 0 && etx_graph_n_nodes(graph) <= MAX_ITEMS)
         return etx_graph_label(maybe(run, run->index[0]), graph,
             context_of(run), event_of(run), maybe(run, &options));

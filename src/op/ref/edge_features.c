@@ -5,6 +5,9 @@
 
 #include "op/shared/edge_features.h"
 
+_Static_assert(ETX_EDGE_OWN_0 + ETX_N_OWN_EDGE_FEATURES == ETX_N_EDGE_FEATURES,
+    "ETX_OWN_EDGE_FEATURES ends ETX_EDGE_FEATURES: add others before it");
+
 etx_status etx_ref_edge_features(
     struct etx_stream *stream, const struct etx_edge_features_args *args)
 {

@@ -19,7 +19,7 @@ etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
 
 /* The methods: X(constant, name, needs_positions) is ETX_LABEL_<constant>,
  * `name` in model files, and the function etx_group_<name>. In ascending order.
- */
+ * By every method a chain of edges without branches is one track. */
 #define ETX_LABEL_METHODS(X)                                                   \
     X(COMPONENTS, components, 0)                                               \
     X(MUTUAL_BEST, mutual_best, 0)                                             \
