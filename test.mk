@@ -30,8 +30,8 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/shared_memory.o,$(filter $(BUILD)/obj/test/checkop/% \
     $(BUILD)/obj/test/cuda/test_cuda% %/cuda/device.o %/unit/main.o %/support.o \
-    %/job.o %/train_bench.o %/train_events.o %/part_threads.o %/differential.o \
-    %/cylinders.o %/io_models.o %/io_support.o,$(TEST_OBJECTS))) \
+    %/job.o %/train_bench.o %/part_threads.o %/differential.o %/cylinders.o \
+    %/io_models.o %/io_support.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 # The ranks of a group, over an emulation of NCCL.
 SHIM_RANKS := $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o \
@@ -52,7 +52,7 @@ CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
 FAULTS := $(BUILD)/test/faults-tests
 FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
     $(filter %/unit/main.o %/support.o %/io_support.o %/io_models.o \
-    %/train_bench.o %/train_events.o %/fit_events.o,$(TEST_OBJECTS))
+    %/train_bench.o %/cylinders.o %/fit_events.o,$(TEST_OBJECTS))
 
 # The unit tests with a pool of threads that is broken on purpose.
 BROKEN_POOL := $(BUILD)/test/broken-pool

@@ -9,13 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cylinders.h"
 #include "io_models.h"
-#include "train_events.h"
 
-#define N_PARTICLES FAULTS_N_PARTICLES
-#define N_EVENTS    FAULTS_N_EVENTS
-#define HASH_START  FAULTS_HASH_START
-#define shared      faults_shared
+#define N_EVENTS   FAULTS_N_EVENTS
+#define HASH_START FAULTS_HASH_START
+#define shared     faults_shared
 
 #define NODES                                                                  \
     "\"node_features\":[{\"name\":\"r\",\"scale\":1000},"                      \
@@ -109,7 +108,7 @@ const char *faults_path(const char *name)
 
 /* ---------------------------------------------------------------- set-up -- */
 
-/* Layers by radius, so that tracks can be completed. */
+/* Layers by radius, 2 mm deep, so that tracks can be completed. */
 static void set_modules(etx_event *event)
 {
     const int64_t n = etx_event_n_hits(event);
@@ -119,7 +118,8 @@ static void set_modules(etx_event *event)
 
     for (int64_t i = 0; i < n; i++) {
         volume[i] = 8;
-        layer[i] = (int32_t)lroundf(hypotf(x[3 * i], x[3 * i + 1]));
+        layer[i] =
+            8 * (int32_t)((hypotf(x[3 * i], x[3 * i + 1]) + 1.0f) / 8.0f);
     }
     ck_assert_ok(etx_event_set_modules(event, volume, layer, volume));
 }
@@ -155,7 +155,7 @@ void faults_open(void)
     for (int32_t m = 0; m < N_MODELS; m++)
         shared.model[m] = io_model_make(model_text[m]);
     for (int32_t k = 0; k < N_EVENTS; k++) {
-        shared.event[k] = train_event(N_PARTICLES, (uint64_t)k + 1);
+        shared.event[k] = train_event(FAULTS_N_PARTICLES, (uint64_t)k + 1);
         set_modules(shared.event[k]);
     }
     for (int32_t k = 0; k < N_EVENTS; k++) {

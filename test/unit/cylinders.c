@@ -82,6 +82,16 @@ struct sample *new_sample(uint64_t seed)
     return new_displaced_sample(seed, 0.0f);
 }
 
+static void add_noise(struct sample *sample, struct etx_random *random)
+{
+    const int32_t l = (int32_t)etx_random_below(random, N_LAYERS);
+    const float phi = TWO_PI * etx_random_uniform(random);
+
+    add_hit(sample, 0, l, layer_radius[l] * cosf(phi),
+        layer_radius[l] * sinf(phi),
+        600.0f * (etx_random_uniform(random) - 0.5f));
+}
+
 struct sample *new_displaced_sample(uint64_t seed, float max_impact)
 {
     struct sample *sample = etx_test_alloc(1, sizeof *sample);
@@ -90,15 +100,26 @@ struct sample *new_displaced_sample(uint64_t seed, float max_impact)
     etx_random_init(&random, seed, 1, 0);
     for (int64_t id = 1; id <= N_PARTICLES; id++)
         add_particle(sample, id, max_impact, &random);
-    for (int64_t n = 0; n < N_NOISE; n++) {
-        const int32_t l = (int32_t)etx_random_below(&random, N_LAYERS);
-        const float phi = TWO_PI * etx_random_uniform(&random);
-
-        add_hit(sample, 0, l, layer_radius[l] * cosf(phi),
-            layer_radius[l] * sinf(phi),
-            600.0f * (etx_random_uniform(&random) - 0.5f));
-    }
+    for (int64_t n = 0; n < N_NOISE; n++)
+        add_noise(sample, &random);
     return sample;
+}
+
+etx_event *train_event(int64_t n_particles, uint64_t seed)
+{
+    scoped struct sample *sample = etx_test_alloc(1, sizeof *sample);
+    struct etx_random random;
+
+    ck_assert_int_le(n_particles, N_PARTICLES);
+    etx_random_init(&random, seed, 1, 0);
+    for (int64_t id = 1; id <= n_particles; id++) {
+        add_particle(sample, id, 0.0f, &random);
+        add_noise(sample, &random);
+    }
+    etx_event *event = etx_test_event(sample->n_hits, sample->position);
+    ck_assert_ok(etx_event_set_truth(
+        event, sample->particle_id, NULL, n_particles, sample->particle));
+    return event;
 }
 
 void overlap_modules(struct sample *sample)

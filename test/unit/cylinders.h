@@ -33,6 +33,9 @@ struct sample *new_displaced_sample(uint64_t seed, float max_impact);
 void overlap_modules(struct sample *sample);
 /* With modules and truth. */
 etx_event *event_of(const struct sample *sample);
+/* A small one to train on, without modules: n_particles, at most N_PARTICLES, and
+ * a hit of noise for each. */
+etx_event *train_event(int64_t n_particles, uint64_t seed);
 
 /* How many hits of particles lie on the track that most of the particle's hits
  * are on, and how many hits the tracks have that are not the particle's. */

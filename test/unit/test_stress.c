@@ -7,7 +7,7 @@
 
 #include "base/heap.h"
 #include "base/random.h"
-#include "train_events.h"
+#include "cylinders.h"
 
 #include <pthread.h>
 #include <stdlib.h>

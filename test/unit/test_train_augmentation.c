@@ -6,7 +6,7 @@
 #include "train/export.h"
 #include "train/sampling/random_streams.h"
 #include "train_bench.h"
-#include "train_events.h"
+#include "cylinders.h"
 
 #include <math.h>
 #include <stdlib.h>

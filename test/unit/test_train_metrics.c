@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/validation/score_list.h"
 
-#include "train_events.h"
+#include "cylinders.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "train/sampling/embedding_pairs.h"
 #include "train/sampling/event_order.h"
 #include "train_bench.h"
-#include "train_events.h"
+#include "cylinders.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -318,11 +318,11 @@ ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
     make_pairs(&pairs, &sector, &bench);
-    ck_assert_int_eq(pairs.n_positive, 50 * 9 * (_i == 0 ? 1 : 3));
+    ck_assert_int_eq(pairs.n_positive, 50 * 7 * (_i == 0 ? 1 : 3));
 }
 
 /* Pairs of a particle that are not true: left out, or repelled as in the
- * reference, or attracted. 50 particles of 10 hits: each has 90 ordered pairs,
+ * reference, or attracted. 50 particles of 8 hits: each has 56 ordered pairs,
  * 18 of them neighbours. */
 ETX_TEST(test_train_sampling_same_particle, .rows = 3)
 {
@@ -338,9 +338,9 @@ ETX_TEST(test_train_sampling_same_particle, .rows = 3)
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
     make_pairs(&pairs, &sector, &bench);
-    ck_assert_int_eq(pairs.n_positive, 50 * 9 + (_i == 1 ? 50 * (90 - 18) : 0));
+    ck_assert_int_eq(pairs.n_positive, 50 * 7 + (_i == 1 ? 50 * (56 - 14) : 0));
     ck_assert_int_eq(
-        pairs.n_negative, 550 * 549 - 50 * 90 + (_i == 2 ? 50 * (90 - 18) : 0));
+        pairs.n_negative, 450 * 449 - 50 * 56 + (_i == 2 ? 50 * (56 - 14) : 0));
 }
 
 /* -------------------------------------------------------------- hits -- */
@@ -353,7 +353,7 @@ ETX_TEST(test_train_sampling_noise_dropped)
     scoped_bench bench = train_bench_new(
         ETX_TRAIN_EMBEDDING, 1, "{'truth': {'drop_noise': true}}");
     make_pairs(&pairs, &sector, &bench);
-    ck_assert_int_eq(sector.n_hits, 500); /* of 550 */
+    ck_assert_int_eq(sector.n_hits, 400); /* of 450 */
     for (int64_t k = 0; k < sector.n_hits; k++)
         ck_assert_int_ge(bench.event[0]->particle_row[sector.row[k]], 0);
 }
@@ -364,7 +364,7 @@ static int bend(const float *position)
 {
     const float *a = position;
     const float *b = position + 3 * 4;
-    const float *c = position + 3 * 9;
+    const float *c = position + 3 * 7;
     const double cross = (double)(b[0] - a[0]) * (double)(c[1] - b[1]) -
                          (double)(b[1] - a[1]) * (double)(c[0] - b[0]);
 

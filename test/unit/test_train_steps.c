@@ -93,7 +93,7 @@ ETX_TEST(test_train_steps_validation_radius)
     report = train_bench_validate(bench.trainer);
     ck_assert_double_eq(report.threshold, 1000.0);
     ck_assert_double_eq(report.efficiency, 1.0);
-    ck_assert_double_eq(report.n_edges, 550.0 * 549.0 / 2.0);
+    ck_assert_double_eq(report.n_edges, 450.0 * 449.0 / 2.0);
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
 }
 

@@ -4,7 +4,7 @@
 #include "train/sampling/truth.h"
 
 #include "support.h"
-#include "train_events.h"
+#include "cylinders.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,12 +225,12 @@ ETX_TEST(test_train_truth_chains)
         open_labelled("{'min_pt': 0.1}", 0.0f, train_event(5, 1));
     const struct etx_truth *truth = &labelled.truth;
 
-    ck_assert_int_eq(truth->n_pairs, 5 * 9);
-    ck_assert_int_eq(truth->n_signal_pairs, 5 * 9);
+    ck_assert_int_eq(truth->n_pairs, 5 * 7);
+    ck_assert_int_eq(truth->n_signal_pairs, 5 * 7);
     ck_assert_int_eq(etx_truth_pair(truth, 0, 1), ETX_PAIR_SIGNAL);
     ck_assert_int_eq(etx_truth_pair(truth, 0, 2), ETX_PAIR_SAME);
     ck_assert_int_eq(etx_truth_pair(truth, 0, 11), ETX_PAIR_FALSE);
-    ck_assert_int_eq(etx_truth_pair(truth, 10, 21), ETX_PAIR_FALSE);
+    ck_assert_int_eq(etx_truth_pair(truth, 8, 17), ETX_PAIR_FALSE);
 }
 
 ETX_TEST(test_train_truth_missing)

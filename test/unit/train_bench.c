@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "train/training_step.h"
 #include "train/transfer.h"
-#include "train_events.h"
+#include "cylinders.h"
 
 #include <check.h>
 #include <math.h>
