@@ -20,6 +20,13 @@ entries()
         sed -n 's/^ *[A-Z]*(\([^)]*\)).*/\1/p' | cut -d, -f"$3" | tr -d ' "'
 }
 
+# fields NAME: of the struct etx_NAME_options.
+fields()
+{
+    sed -n "/define S etx_$1_options/,/undef S/s/.*FIELD[A-Z_]*(S, \([a-z_]*\),.*/\1/p" \
+        src/stage/options.c
+}
+
 # same WHAT LIST FILE LIST: the same words in the same order.
 same()
 {
@@ -30,12 +37,12 @@ same()
     failed=1
 }
 
-# documented WHAT PAGE LIST: each word stands there as code.
+# documented WHAT PAGE LIST: each word stands there, as code or as a key.
 documented()
 {
     [ -n "$3" ] || { echo "$1: none was found" >&2; failed=1; }
     for name in $3; do
-        grep -q "\`\(label\.\)\?$name\`" "$2" && continue
+        grep -q "[\`\"]\(label\.\)\?${name}[\`\"]" "$2" && continue
         echo "$1 $name: no word of it in $2" >&2
         failed=1
     done
@@ -73,6 +80,15 @@ same 'CPU levels' "ref $(entries src/base/cpu.h ETX_CPU_LEVELS 2)" \
 for column in $(entries src/data/event.h ETX_EVENT_COLUMNS 2); do
     grep -q "event->$column\>" src/data/event*.c && continue
     echo "column of hits $column: nothing sets it in src/data/event*.c" >&2
+    failed=1
+done
+for struct in label completion first_pass; do
+    documented "option of $struct" docs/model_format.md "$(fields $struct)"
+done
+# Python has its own way to cancel, and no stream.
+for field in $(fields context | grep -vx -e cancel_user -e stream); do
+    grep -q " $field=" $python/_context.py && continue
+    echo "context option $field: no argument in $python/_context.py" >&2
     failed=1
 done
 documented 'edge feature' docs/model_format.md \
