@@ -28,8 +28,6 @@ static const struct row rows[] = {
     {{4, 3, {{2, 3, 0.8f}, {1, 3, 0.8f}, {0, 3, 0.8f}}}, 0.5f, {0, -1, -1, 0}},
     /* The cut is strict. */
     {{3, 2, {{0, 1, 0.5f}, {1, 2, 0.51f}}}, 0.5f, {-1, 0, 0}},
-    /* All scores zero at a cut below: still one best. */
-    {{3, 2, {{0, 1, 0.0f}, {0, 2, 0.0f}}}, -1.0f, {0, 0, -1}},
     /* A ring is one track; so is a pair joined in both directions. */
     {{5, 5,
          {{0, 1, 0.9f}, {1, 2, 0.9f}, {2, 0, 0.9f}, {3, 4, 0.7f},
