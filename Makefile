@@ -189,6 +189,7 @@ help:
 	@echo 'make docs         the reference of the C interface (Doxygen)'
 	@echo 'make format       apply .clang-format'
 	@echo 'make declarations the C interface for Python, from the headers'
+	@echo 'make wheel        what a wheel of Python carries: library and programs'
 	@echo 'make dist bundle  an archive of the sources; a folder for a bare GPU machine'
 	@echo 'make sbom         what the libraries and programs are linked with (SPDX)'
 	@echo 'make clean'
@@ -335,4 +336,4 @@ format:
 clean:
 	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a lib/libexatrkx_dist.*
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/ -name '*.d' 2>/dev/null)
