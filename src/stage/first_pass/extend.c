@@ -351,7 +351,7 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
         !etx_track_helix_at(&helix,
             (const float *const[]){position_of(search, around[0]),
                 position_of(search, around[1]), position_of(search, around[2])},
-            at))
+            at, ETX_ARC_MAX_SINE))
         return;
     const int32_t bin = etx_completion_pt_bin(
         &helix, etx_completion_measured_field(search->completion, &helix));

@@ -11,6 +11,7 @@
 
 #define N_POINTS   3    /* of the helix at an end */
 #define MIN_CHORD  1e-3 /* mm */
+#define STRAIGHT   1e-7 /* 1/mm: an arc is as long as its chord */
 #define MIN_COSINE 0.9  /* between a helix and its direction to the beam */
 
 /* A chord of a circle in the transverse plane. */
@@ -58,8 +59,19 @@ static void turn_chord(
     *y = (chord->y * cosine + chord->x * sine) / chord->length;
 }
 
-bool etx_track_helix_at(
-    struct etx_track_helix *out, const float *const point[3], int32_t at)
+/* The length of its arc: by the series of arc.h where that follows the arc, so
+ * that the errors of both cancel. */
+static double arc_of(
+    const struct chord *chord, double curvature, double sine, double max_sine)
+{
+    if (max_sine <= ETX_ARC_MAX_SINE)
+        return chord->length * etx_arc_by_chord(sine * sine);
+    return fabs(curvature) > STRAIGHT ? 2.0 * asin(sine) / curvature
+                                      : chord->length;
+}
+
+bool etx_track_helix_at(struct etx_track_helix *out,
+    const float *const point[3], int32_t at, double max_sine)
 {
     const struct chord chord[] = {
         chord_of(point[0], point[1]), chord_of(point[1], point[2])};
@@ -70,17 +82,17 @@ bool etx_track_helix_at(
         return false;
     /* Half the angle of an arc has the sine chord * curvature / 2. */
     const double sine = 0.5 * chord[last].length * curvature;
-    if (!(fabs(sine) <= ETX_ARC_MAX_SINE) ||
-        !(fabs(0.5 * chord[1 - last].length * curvature) <= ETX_ARC_MAX_SINE))
+    if (!(fabs(sine) <= max_sine) ||
+        !(fabs(0.5 * chord[1 - last].length * curvature) <= max_sine))
         return false;
+    const double arc = arc_of(&chord[last], curvature, sine, max_sine);
     turn_chord(
         &out->tangent_x, &out->tangent_y, &chord[last], at == 0 ? -sine : sine);
     out->x = (double)point[at][0];
     out->y = (double)point[at][1];
     out->z = (double)point[at][2];
     out->curvature = curvature;
-    out->slope = ((double)point[last + 1][2] - (double)point[last][2]) /
-                 (chord[last].length * etx_arc_by_chord(sine * sine));
+    out->slope = ((double)point[last + 1][2] - (double)point[last][2]) / arc;
     out->z_middle = 0.5 * ((double)point[0][2] + (double)point[2][2]);
     return true;
 }
@@ -88,7 +100,8 @@ bool etx_track_helix_at(
 bool etx_track_helix_through(
     struct etx_track_helix *out, const float *a, const float *b, const float *c)
 {
-    return etx_track_helix_at(out, (const float *const[]){a, b, c}, 2);
+    return etx_track_helix_at(
+        out, (const float *const[]){a, b, c}, 2, ETX_ARC_MAX_SINE);
 }
 
 double etx_curvature_through(const float *a, const float *b, const float *c)

@@ -20,11 +20,11 @@ struct etx_track_helix {
 };
 
 /* The helix through three hits [3] at one of them, point[at], towards the
- * last; false when two of them are one point in the transverse plane, or the
- * circle turns by more than two radians between them. */
-bool etx_track_helix_at(
-    struct etx_track_helix *out, const float *const point[3], int32_t at);
-/* The same at the last of them, c. */
+ * last; false when two of them are one point in the transverse plane, or half
+ * the turn between two has a larger sine than max_sine, at most 1. */
+bool etx_track_helix_at(struct etx_track_helix *out,
+    const float *const point[3], int32_t at, double max_sine);
+/* The same at the last of them, for turns that arc.h follows. */
 bool etx_track_helix_through(struct etx_track_helix *out, const float *a,
     const float *b, const float *c);
 

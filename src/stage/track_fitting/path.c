@@ -241,7 +241,8 @@ bool etx_path_through(double parameters[ETX_N_PATH],
     double back;
 
     /* From the last point inward: the helix ends at the first. */
-    if (!etx_track_helix_through(&helix, last, middle, first))
+    if (!etx_track_helix_at(
+            &helix, (const float *const[]){last, middle, first}, 2, 1.0))
         return false;
     const double measured = etx_path_field_at(field, helix.z_middle);
     helix.curvature = -helix.curvature;
