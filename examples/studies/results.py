@@ -48,7 +48,7 @@ PIPELINE = (
     *NETWORKS,
     *("src/stage/graph_construction", "src/stage/track_building"),
     *(f"src/stage/{name}" for name in ("helix", "first_pass", "completion")),
-    "src/stage/pipeline.c",
+    *(f"src/stage/{name}.c" for name in ("classical", "hits_left", "pipeline")),
 )
 RADIUS = ("bounded_radius", "build", "embedding", "neighbours", "triplets")
 TRAINING = (  # without module maps and completion

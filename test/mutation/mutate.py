@@ -55,6 +55,7 @@ SUITES = {
     "src/train/config_sections.c": ["train_config"],
     "src/train/graphs/graph_file.c": ["train_cache"],
     "src/data/event_truth.c": ["event", "io_event", "eval_matching"],
+    "src/data/hit_order.c": ["completion", "first_pass", "train_truth"],
     "src/data/learned_table.c": ["io_tables", "completion", "first_pass"] + IO_MODEL,
     "src/op/ref/best_first.c": ["best_first", "checkop_chains"],
     "src/op/ref/mutual_best.c": ["mutual_best"] + LABELS,
@@ -72,13 +73,13 @@ SUITES = {
     "src/stage/track_building/track_building.c": LABELS + ["best_first"],
     "src/stage/helix/track_helix.c": COMPLETION,
     "src/stage/track_building/walkthrough.c": ["walkthrough"] + LABELS,
-    "src/stage/helix/crossing.c": FIRST_PASS,
+    "src/stage/helix/crossing.c": FIRST_PASS + ["completion"],
     "src/stage/first_pass/extend.c": FIRST_PASS,
     "src/stage/completion/fill.c": FIRST_PASS + ["completion"],
     "src/stage/first_pass/first_pass.c": FIRST_PASS,
     "src/stage/first_pass/first_pass_table.c": FIRST_PASS + ["io_tables"],
     "src/stage/first_pass/free_seed.c": FIRST_PASS + ["completion"],
-    "src/stage/helix/grid.c": FIRST_PASS,
+    "src/stage/helix/grid.c": FIRST_PASS + ["completion"],
     "src/stage/first_pass/seed.c": FIRST_PASS,
 }
 
