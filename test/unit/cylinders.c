@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 
+#include <exatrkx/train.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -175,4 +176,43 @@ void count_hits(int64_t *right, int64_t *wrong, const struct sample *sample,
     }
     for (int64_t id = 1; id <= N_PARTICLES; id++)
         *right += best[id];
+}
+
+void assert_found(
+    const struct sample *sample, const etx_tracks *tracks, int64_t percent)
+{
+    int64_t n_hits = 0;
+    int64_t right, wrong;
+
+    for (int64_t i = 0; i < sample->n_hits; i++)
+        n_hits += sample->particle_id[i] > 0;
+    count_hits(&right, &wrong, sample, tracks);
+    ck_assert_int_gt(right, n_hits * percent / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+}
+
+etx_model *learn_completion(const struct sample *sample)
+{
+    scoped_model *start = io_model_make(io_model_small);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
+    return model;
+}
+
+etx_model *learn_first_pass(const struct sample *sample, etx_model **completed)
+{
+    etx_model *before = learn_completion(sample);
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_model_learn_first_pass(&model, before, events, 1, NULL));
+    if (completed != NULL)
+        *completed = before;
+    else
+        etx_model_free(before);
+    return model;
 }

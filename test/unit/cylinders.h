@@ -41,5 +41,15 @@ etx_event *train_event(int64_t n_particles, uint64_t seed);
  * are on, and how many hits the tracks have that are not the particle's. */
 void count_hits(int64_t *right, int64_t *wrong, const struct sample *sample,
     const etx_tracks *tracks);
+/* More than this share, in %, of the particles' hits are right, and less than 1 %
+ * wrong. */
+void assert_found(
+    const struct sample *sample, const etx_tracks *tracks, int64_t percent);
+
+/* A model with small networks that learned completion from the sample; and from
+ * it the first pass, too: *completed, or NULL, is the one before. */
+etx_model *learn_completion(const struct sample *sample);
+etx_model *learn_first_pass(
+    const struct sample *sample, etx_model **completed);
 
 #endif

@@ -8,7 +8,6 @@
 #include "job.h"
 
 #include "data/event.h"
-#include "learn/completion.h"
 #include "stage/model.h"
 
 #include <exatrkx/train.h>
@@ -19,13 +18,8 @@
 static etx_model *learned_model(void)
 {
     scoped struct sample *sample = new_sample(1);
-    scoped_event *event = event_of(sample);
-    scoped_model *start = io_model_make(io_model_small);
-    const etx_event *const events[] = {event};
-    etx_model *model = NULL;
 
-    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
-    return model;
+    return learn_completion(sample);
 }
 
 /* The labels of truth without the hits of these layers; a particle whose number
@@ -71,13 +65,10 @@ ETX_TEST(test_completion_finds_hits, .rows = ROWS(damages))
     scoped_tracks *before =
         damaged_tracks(sample, damages[_i].lost_layers, damages[_i].split);
     scoped_tracks *after = NULL;
-    int64_t right, wrong;
 
     ck_assert_ok(
         etx_complete_tracks(&after, before, context, model, event, NULL));
-    count_hits(&right, &wrong, sample, after);
-    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 98 / 100);
-    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    assert_found(sample, after, 98);
 }
 
 /* A track gets the second hit on a layer, where modules overlap. */
@@ -85,18 +76,12 @@ ETX_TEST(test_completion_finds_overlaps)
 {
     scoped struct sample *learned = new_sample(1);
     scoped struct sample *sample = new_sample(2);
-    scoped_model *start = io_model_make(io_model_small);
     scoped_context *context = etx_test_context();
-    scoped_model *model = NULL;
     scoped_tracks *after = NULL;
-    int64_t right, wrong;
 
     overlap_modules(learned);
-    scoped_event *example = event_of(learned);
-    const etx_event *const events[] = {example};
-    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
-
     overlap_modules(sample);
+    scoped_model *model = learn_completion(learned);
     scoped int32_t *label = etx_test_alloc(sample->n_hits, sizeof *label);
     for (int64_t i = 0; i < sample->n_hits; i++)
         label[i] = sample->particle_id[i] == 0 || sample->module_id[i] >= 100
@@ -107,9 +92,7 @@ ETX_TEST(test_completion_finds_overlaps)
     scoped_event *event = event_of(sample);
     ck_assert_ok(
         etx_complete_tracks(&after, before, context, model, event, NULL));
-    count_hits(&right, &wrong, sample, after);
-    ck_assert_int_gt(right, (sample->n_hits - N_NOISE) * 98 / 100);
-    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    assert_found(sample, after, 98);
 }
 
 /* Tracks stay as they are where no hit is left. */
@@ -158,8 +141,6 @@ ETX_TEST(test_completion_learns_the_detector)
 /* Where no particle is, up to the first z with one, the field is as there. */
 ETX_TEST(test_completion_learns_the_field_of_one_end)
 {
-    scoped_model *start = io_model_make(io_model_small);
-    scoped_model *model = NULL;
     scoped struct sample *sample = new_sample(1);
 
     for (int64_t i = 0; i < sample->n_hits; i++) {
@@ -169,9 +150,7 @@ ETX_TEST(test_completion_learns_the_field_of_one_end)
         if (id > 0 && sample->particle[id - 1].momentum[2] < 0.0f)
             sample->particle_id[i] = 0; /* flies to where hits are nearer */
     }
-    scoped_event *event = event_of(sample);
-    const etx_event *const events[] = {event};
-    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
+    scoped_model *model = learn_completion(sample);
     for (int b = 0; b < ETX_COMPLETION_N_FIELD; b++)
         ck_assert_double_eq_tol(
             (double)model->completion->field[b], FIELD, 0.05);
@@ -200,11 +179,8 @@ ETX_TEST(test_completion_new_tracks, .rows = 2)
     scoped struct sample *sample =
         new_displaced_sample(3, _i == 0 ? 0.0f : 10.0f);
     scoped_tracks *tracks = new_tracks(context, sample, NULL);
-    int64_t right, wrong;
 
-    count_hits(&right, &wrong, sample, tracks);
-    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 90 / 100);
-    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    assert_found(sample, tracks, 90);
     ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES + 3);
 }
 
@@ -315,11 +291,12 @@ static etx_status complete(void *argument)
 static etx_status learn(void *argument)
 {
     const struct call *const call = argument;
-    struct etx_completion *out = NULL;
-    const etx_status status = etx_completion_learn(&out, &call->event, 1);
+    etx_model *out = NULL;
+    const etx_status status = etx_model_learn_completion(
+        &out, call->model, &call->event, 1, NULL);
 
     ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_table_free(out);
+    etx_model_free(out);
     return status;
 }
 
@@ -349,44 +326,6 @@ ETX_TEST(test_completion_cancelled)
         etx_complete_tracks(&out, tracks, context, model, event, NULL),
         ETX_ERR_CANCELLED);
     ck_assert_ptr_null(out);
-}
-
-/* What a table of a file may not say. */
-static const struct {
-    const char *what;
-    int32_t layer; /* index of the number to set, -1: none */
-    int64_t layer_value;
-    int32_t step;
-    int64_t step_value;
-    float window, field; /* the first; 0: as it is */
-    const char *error;
-} bad_tables[] = {
-    {"volume", 0, -1, -1, 0, 0.0f, 0.0f, "layer 0 is (-1"},
-    {"barrel", 2, 2, -1, 0, 0.0f, 0.0f, "0 or 1"},
-    {"direction", -1, 0, 0, 2, 0.0f, 0.0f, "step 0 is (2"},
-    {"layer after", -1, 0, 2, 64, 0.0f, 0.0f, "of 8 layers"},
-    {"order", -1, 0, 1, 7, 0.0f, 0.0f, "ascending"},
-    {"window", -1, 0, -1, 0, -1.0f, 0.0f, "window 0 is (-1"},
-    {"no number", -1, 0, -1, 0, NAN, 0.0f, "window 0 is (nan"},
-    {"field", -1, 0, -1, 0, 0.0f, 1e4f, "field 0 is 10000 T"},
-};
-
-ETX_TEST(test_completion_table_refused, .rows = ROWS(bad_tables))
-{
-    scoped_model *model = learned_model();
-    struct etx_completion *table = model->completion;
-
-    ck_assert_ok(etx_completion_check(table));
-    if (bad_tables[_i].layer >= 0)
-        table->layer[bad_tables[_i].layer] = bad_tables[_i].layer_value;
-    if (bad_tables[_i].step >= 0)
-        table->step[bad_tables[_i].step] = bad_tables[_i].step_value;
-    if (bad_tables[_i].window != 0.0f)
-        table->window[0].transverse = bad_tables[_i].window;
-    if (bad_tables[_i].field != 0.0f)
-        table->field[0] = bad_tables[_i].field;
-    ck_assert_fails(
-        etx_completion_check(table), ETX_ERR_FORMAT, bad_tables[_i].error);
 }
 
 /* Without a bound, or with the least momentum, also in the model. */

@@ -7,7 +7,6 @@
 #include "job.h"
 
 #include "data/event.h"
-#include "learn/first_pass.h"
 #include "stage/model.h"
 #include "train/trainer.h"
 
@@ -20,19 +19,8 @@
 static etx_model *learned_model(etx_model **completed)
 {
     scoped struct sample *sample = new_sample(1);
-    scoped_event *event = event_of(sample);
-    scoped_model *start = io_model_make(io_model_small);
-    const etx_event *const events[] = {event};
-    etx_model *before = NULL;
-    etx_model *model = NULL;
 
-    ck_assert_ok(etx_model_learn_completion(&before, start, events, 1, NULL));
-    ck_assert_ok(etx_model_learn_first_pass(&model, before, events, 1, NULL));
-    if (completed != NULL)
-        *completed = before;
-    else
-        etx_model_free(before);
-    return model;
+    return learn_first_pass(sample, completed);
 }
 
 ETX_TEST(test_first_pass_finds_tracks)
@@ -43,12 +31,9 @@ ETX_TEST(test_first_pass_finds_tracks)
     scoped_event *event = event_of(sample);
     scoped_tracks *tracks = NULL;
     etx_stage_timing timing = {.struct_size = sizeof timing};
-    int64_t right, wrong;
 
     ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
-    count_hits(&right, &wrong, sample, tracks);
-    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 95 / 100);
-    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    assert_found(sample, tracks, 95);
     ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES);
     ck_assert_ok(etx_context_timing(&timing, context, ETX_STAGE_FIRST_PASS));
     ck_assert_double_gt(timing.seconds, 0.0);
@@ -76,26 +61,15 @@ ETX_TEST(test_first_pass_without_field)
 {
     scoped struct sample *learned = new_sample(1);
     scoped struct sample *sample = new_sample(2);
-    scoped_model *start = io_model_make(io_model_small);
     scoped_context *context = etx_test_context();
-    scoped_model *completed = NULL;
-    scoped_model *model = NULL;
     scoped_tracks *tracks = NULL;
-    int64_t right, wrong;
 
     straighten(learned);
     straighten(sample);
-    scoped_event *example = event_of(learned);
-    const etx_event *const events[] = {example};
-    ck_assert_ok(
-        etx_model_learn_completion(&completed, start, events, 1, NULL));
-    ck_assert_ok(
-        etx_model_learn_first_pass(&model, completed, events, 1, NULL));
+    scoped_model *model = learn_first_pass(learned, NULL);
     scoped_event *event = event_of(sample);
     ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
-    count_hits(&right, &wrong, sample, tracks);
-    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 95 / 100);
-    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    assert_found(sample, tracks, 95);
 }
 
 /* Of each particle the hit on one layer is missing, on another layer of the
@@ -126,7 +100,6 @@ ETX_TEST(test_first_pass_holes)
     scoped struct sample *sample = new_sample(2);
     scoped_tracks *tracks = NULL;
     etx_first_pass_options options;
-    int64_t right, wrong;
 
     drop_hits(sample);
     scoped_event *event = event_of(sample);
@@ -134,9 +107,7 @@ ETX_TEST(test_first_pass_holes)
     options.min_layers = N_LAYERS - 2; /* one after a hole is not sure */
     ck_assert_ok(
         etx_find_long_tracks(&tracks, context, model, event, &options));
-    count_hits(&right, &wrong, sample, tracks);
-    ck_assert_int_gt(right, N_PARTICLES * (N_LAYERS - 1) * 95 / 100);
-    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+    assert_found(sample, tracks, 95);
 }
 
 /* Every option removes tracks when it is at its end. */
@@ -333,12 +304,12 @@ static etx_status find(void *argument)
 static etx_status learn(void *argument)
 {
     const struct call *const call = argument;
-    struct etx_first_pass *out = NULL;
-    const etx_status status =
-        etx_first_pass_learn(&out, call->model->completion, &call->event, 1);
+    etx_model *out = NULL;
+    const etx_status status = etx_model_learn_first_pass(
+        &out, call->model, &call->event, 1, NULL);
 
     ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_table_free(out);
+    etx_model_free(out);
     return status;
 }
 
@@ -366,35 +337,6 @@ ETX_TEST(test_first_pass_cancelled)
     ck_assert_status(etx_find_long_tracks(&out, context, model, event, NULL),
         ETX_ERR_CANCELLED);
     ck_assert_ptr_null(out);
-}
-
-/* What a table of a file may not say. */
-static const struct {
-    int64_t seed; /* the first layer; 0: as it is */
-    float window, beam;
-    const char *error;
-} bad_tables[] = {
-    {8, 0.0f, 0.0f, "seed 0 is (8, 1, 2), expected three of 8 layers"},
-    {-1, 0.0f, 0.0f, "seed 0 is (-1"},
-    {0, -1.0f, 0.0f, "window 0 is (-1"},
-    {0, NAN, 0.0f, "window 0 is (nan"},
-    {0, 0.0f, NAN, "the beam is at nan"},
-};
-
-ETX_TEST(test_first_pass_table_refused, .rows = ROWS(bad_tables))
-{
-    scoped_model *model = learned_model(NULL);
-    struct etx_first_pass *table = model->first_pass;
-
-    ck_assert_ok(etx_first_pass_check(table, N_LAYERS));
-    if (bad_tables[_i].seed != 0)
-        table->seed[0] = bad_tables[_i].seed;
-    if (bad_tables[_i].window != 0.0f)
-        table->window[0].transverse = bad_tables[_i].window;
-    if (bad_tables[_i].beam != 0.0f)
-        table->beam[0] = bad_tables[_i].beam;
-    ck_assert_fails(etx_first_pass_check(table, N_LAYERS), ETX_ERR_FORMAT,
-        bad_tables[_i].error);
 }
 
 static const struct etx_test_change bad_options[] = {
