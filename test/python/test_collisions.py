@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -19,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 
-from support import FolderCase, needs
+from support import PACKAGE, FolderCase, needs
 
 from exatrkx.files import trackml_csv
 from exatrkx.simulation import (
@@ -218,11 +219,15 @@ class AddedHits(unittest.TestCase):
                 )
 
 
-def start_together(folder: str, process: str) -> int:
-    """Another process that starts Pythia with this cache; its particles."""
-    os.environ["XDG_CACHE_HOME"] = folder
-    rng = np.random.default_rng(4)
-    return len(pythia.Collisions(process).event(rng, 2, generator.Beam())[0])
+# Starts Pythia for a process; prints the momenta of an event.
+START = """
+import sys
+import numpy as np
+from exatrkx.simulation import generator, pythia
+collisions = pythia.Collisions(sys.argv[1])
+found, _ = collisions.event(np.random.default_rng(4), 2, generator.Beam())
+print(found.momentum.tolist())
+"""
 
 
 CACHE = tempfile.TemporaryDirectory(prefix="a cache")
@@ -311,9 +316,19 @@ class Pythia(unittest.TestCase):
             kept = Path(folder, "exatrkx", Path(inelastic).name)
             kept.parent.mkdir()
             kept.write_bytes(Path(inelastic).read_bytes())
-            with multiprocessing.get_context("spawn").Pool(2) as pool:
-                found = pool.starmap(start_together, [(folder, "z-tautau")] * 2)
-            self.assertEqual(found[0], found[1])
+            world = os.environ | {"XDG_CACHE_HOME": folder, "PYTHONPATH": str(PACKAGE)}
+            running = [
+                subprocess.Popen(
+                    [sys.executable, "-c", START, "z-tautau"],
+                    env=world,
+                    stdout=subprocess.PIPE,
+                )
+                for _ in range(2)
+            ]
+            said = [child.communicate()[0] for child in running]
+            self.assertEqual([child.returncode for child in running], [0, 0])
+            self.assertEqual(said[0], said[1])
+            self.assertGreater(len(said[0]), 100)
             self.assertEqual(len(list(kept.parent.iterdir())), 2)
 
     def test_long_lived_particles_decay_in_the_detector(self) -> None:
