@@ -70,12 +70,6 @@ ETX_TEST(test_eval_refusals_arguments)
 
     ck_assert_ok(etx_event_create(&no_truth, HAND_N_HITS, NULL, position));
     ck_assert_refused(
-        etx_evaluate(NULL, event, tracks, NULL), "counts is NULL");
-    ck_assert_refused(
-        etx_evaluate(&counts, NULL, tracks, NULL), "event is NULL");
-    ck_assert_refused(
-        etx_evaluate(&counts, event, NULL, NULL), "tracks is NULL");
-    ck_assert_refused(
         etx_evaluate(&counts, no_truth, tracks, NULL), "no truth");
     ck_assert_refused(etx_evaluate(&counts, event, others, NULL),
         "the tracks are of 26 hits and the event has 25");
@@ -90,9 +84,6 @@ ETX_TEST(test_eval_refusals_arguments)
     ck_assert_refused(
         etx_evaluate_binned(total, total, event, tracks, 0, 2, edges, NULL),
         "edges 1 and 2");
-    ck_assert_refused(
-        etx_evaluate_binned(NULL, total, event, tracks, 0, 1, edges, NULL),
-        "total is NULL");
     ck_assert_int_eq(counts.n_events, 7);
 }
 

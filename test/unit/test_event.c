@@ -306,8 +306,6 @@ ETX_TEST(test_event_create_misaligned)
     void *odd = bytes + 1;
     etx_event *event = NULL;
 
-    ck_assert_refused(etx_event_create(NULL, N, NULL, positions),
-        "etx_event_create: out is NULL");
     ck_assert_refused(etx_event_create(&event, 1, NULL, odd),
         "positions is not aligned to 4 bytes");
     ck_assert_refused(etx_event_create(&event, 1, odd, positions),
@@ -324,8 +322,6 @@ ETX_TEST(test_event_features_refused)
     const float *kept = event->features;
 
     ck_assert_refused(
-        etx_event_set_features(NULL, 1, features), "event is NULL");
-    ck_assert_refused(
         etx_event_set_features(event, 0, features), "n_features 0");
     ck_assert_refused(
         etx_event_set_features(event, -3, features), "n_features -3");
@@ -333,28 +329,10 @@ ETX_TEST(test_event_features_refused)
         "n_features 33");
     ck_assert_fails(etx_event_set_features(event, INT64_MAX, features),
         ETX_ERR_LIMIT, "n_features");
-    ck_assert_refused(
-        etx_event_set_features(event, 2, NULL), "features is NULL");
     ck_assert_refused(etx_event_set_features(event, 2, features),
         "features row 3 column 0 is not finite");
     ck_assert_ptr_eq(event->features, kept);
     ck_assert_int_eq(event->n_features, 1);
-}
-
-ETX_TEST(test_event_modules_refused)
-{
-    static const int32_t ids[N] = {1, 2, 3, 4};
-    scoped_event *event = make_event();
-
-    ck_assert_refused(
-        etx_event_set_modules(NULL, ids, ids, ids), "event is NULL");
-    ck_assert_refused(
-        etx_event_set_modules(event, NULL, ids, ids), "volume_ids is NULL");
-    ck_assert_refused(
-        etx_event_set_modules(event, ids, NULL, ids), "layer_ids is NULL");
-    ck_assert_refused(
-        etx_event_set_modules(event, ids, ids, NULL), "module_ids is NULL");
-    ck_assert_ptr_null(event->volume_id);
 }
 
 #define P(...) ((const etx_particle[]){__VA_ARGS__})
@@ -403,9 +381,6 @@ ETX_TEST(test_event_truth_refused, .rows = ROWS(truths))
         etx_event_set_truth(event, truths[_i].particle_ids, truths[_i].weights,
             truths[_i].n_particles, truths[_i].particles),
         truths[_i].status, truths[_i].error);
-    ck_assert_refused(
-        etx_event_set_truth(NULL, particle_ids, weights, 3, particles),
-        "event is NULL");
     ck_assert_ptr_eq(etx_event_particles(event), kept);
     ck_assert_mem_eq(etx_event_particle_ids(event), ids, sizeof ids);
     ck_assert_float_eq(event->weight[0], 0.25f);

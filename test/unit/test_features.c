@@ -150,15 +150,6 @@ ETX_TEST(test_features_cells_refused)
     ck_assert_fails(etx_event_set_cells(event, INT64_C(1) << 31, &hit, &channel,
                         &channel, &value, &detector),
         ETX_ERR_LIMIT, "n_cells 2147483648");
-    ck_assert_refused(etx_event_set_cells(event, 1, NULL, &channel, &channel,
-                          &value, &detector),
-        "hit is NULL");
-    ck_assert_refused(
-        etx_event_set_cells(event, 1, &hit, &channel, &channel, &value, NULL),
-        "detector is NULL");
-    ck_assert_refused(etx_event_set_cells(
-                          NULL, 1, &hit, &channel, &channel, &value, &detector),
-        "event is NULL");
     ck_assert_ptr_null(etx_event_cell_features(event));
 }
 
@@ -350,8 +341,6 @@ ETX_TEST(test_features_clusters)
     wrong[7] = NAN;
     ck_assert_refused(
         etx_event_set_cluster_positions(event, wrong), "positions row 1");
-    ck_assert_refused(
-        etx_event_set_cluster_positions(event, NULL), "positions is NULL");
     ck_assert_ptr_null(etx_event_cluster_positions(event));
     ck_assert_ok(etx_event_set_cluster_positions(event, clusters));
     ck_assert_mem_eq(

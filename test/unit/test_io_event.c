@@ -215,15 +215,8 @@ IO_TEST(test_io_event_missing)
 IO_TEST(test_io_event_arguments)
 {
     etx_event *event = NULL;
-    etx_detector *detector = NULL;
     const float scales[3] = {1.0f, NAN, 1.0f};
 
-    ck_assert_refused(
-        etx_event_read_trackml_files(&event, NULL, NULL, NULL, NULL, NULL),
-        "hits is NULL");
-    ck_assert_refused(
-        etx_event_read_trackml_files(NULL, "x", NULL, NULL, NULL, NULL),
-        "out is NULL");
     ck_assert_refused(
         etx_event_read_trackml_files(&event, "x", NULL, "x", NULL, NULL),
         "particles is NULL");
@@ -233,9 +226,6 @@ IO_TEST(test_io_event_arguments)
     ck_assert_refused(
         etx_event_read_trackml_files(&event, "x", "x", NULL, NULL, NULL),
         "detector is NULL");
-    ck_assert_refused(
-        etx_event_read_trackml(&event, NULL, NULL), "prefix is NULL");
-    ck_assert_refused(etx_detector_read(&detector, NULL), "path is NULL");
     ck_assert_refused(etx_event_read_features(&event, "x", NULL), "scales");
     ck_assert_refused(etx_event_read_features(&event, "x", scales), "scales");
     ck_assert_ptr_null(event);

@@ -212,14 +212,6 @@ ETX_TEST(test_track_building_refuses_arguments)
 
     ck_assert_ok(etx_graph_from_edges(&unscored, 7, 1, (const int32_t[]){0},
         (const int32_t[]){1}, NULL, NULL));
-    ck_assert_refused(
-        etx_graph_label(labels, NULL, context, NULL, NULL), "graph is NULL");
-    ck_assert_refused(
-        etx_graph_label(labels, graph, NULL, NULL, NULL), "context is NULL");
-    ck_assert_refused(
-        etx_graph_label(NULL, graph, context, NULL, NULL), "labels is NULL");
-    ck_assert_refused(
-        etx_graph_tracks(NULL, graph, context, NULL, NULL), "out is NULL");
     ck_assert_refused(etx_graph_label(labels, unscored, context, NULL, NULL),
         "the graph is not scored");
     ck_assert_refused(etx_graph_label(labels, graph, context, event, NULL),

@@ -101,9 +101,6 @@ ETX_TEST(test_tracks_refused)
     const int32_t labels[] = {0, -2, 1};
     etx_tracks *tracks = NULL;
 
-    ck_assert_refused(etx_tracks_from_labels(NULL, 3, labels), "out is NULL");
-    ck_assert_refused(
-        etx_tracks_from_labels(&tracks, 3, NULL), "labels is NULL");
     ck_assert_refused(etx_tracks_from_labels(&tracks, -1, labels), "n_hits -1");
     ck_assert_fails(etx_tracks_from_labels(&tracks, INT64_C(1) << 31, labels),
         ETX_ERR_LIMIT, "n_hits 2147483648");
