@@ -122,7 +122,7 @@ simulate chain-jets-away 2 10 515000 \
 simulate chain-cores 4 20 513000 --gun core:n=10 --merge
 simulate chain-taus 12 10 512000 --gun tau:n=20 --merge
 simulate chain-displaced 8 medium 516000 --displaced 0.4 --decays 0.3 --merge --secondaries
-adjust accurate chain_start --networks-only label.method=components label.cut=0.6 \
+adjust accurate chain_start --networks-only label.method=components label.cut=0.5 \
     label.min_hits=3
 stage embedding_chain embedding_chain --start "$out/chain_start.safetensors"
 adjust embedding_chain chain_embedding embedding.graph.radius=0.6 \
