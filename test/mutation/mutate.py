@@ -71,9 +71,9 @@ SUITES = {
     "src/stage/track_building/outward_edges.c": ["best_first", "mutual_best"]
     + LABELS,
     "src/stage/track_building/track_building.c": LABELS + ["best_first"],
-    "src/stage/helix/track_helix.c": COMPLETION,
+    "src/stage/helix/track_helix.c": ["helix"] + COMPLETION,
     "src/stage/track_building/walkthrough.c": ["walkthrough"] + LABELS,
-    "src/stage/helix/crossing.c": FIRST_PASS + ["completion"],
+    "src/stage/helix/crossing.c": ["helix"] + FIRST_PASS + ["completion"],
     "src/stage/first_pass/extend.c": FIRST_PASS,
     "src/stage/completion/fill.c": FIRST_PASS + ["completion"],
     "src/stage/first_pass/first_pass.c": FIRST_PASS,

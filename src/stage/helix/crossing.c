@@ -88,8 +88,8 @@ static bool find_residual(struct etx_residual *out,
     out->s = at.s;
     out->is_opposite = !(at.x * x + at.y * y > 0.0);
     if (out->is_opposite) /* a sine, which would fall again */
-        out->transverse +=
-            copysign(2.0 * (radius - fabs(out->transverse)), out->transverse);
+        out->transverse =
+            copysign(2.0 * radius, out->transverse) - out->transverse;
     return true;
 }
 
