@@ -49,7 +49,7 @@ copy_tree()
     mkdir -p "$1/build" "$1/lib"
     cp -rp "$build/obj" "$build/gen" "$build/examples" "$build/test" \
         "$1/build"
-    cp -rp "$lib"/libexatrkx.* "$1/lib"
+    cp -rp "$lib"/libexatrkx.* "$lib"/libexatrkx_dist.* "$1/lib"
 }
 
 for page in "$@"; do
