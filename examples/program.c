@@ -196,16 +196,19 @@ void program_parse(int argc, char **argv, const char *summary,
 /* ETX_CPU=ref|avx2|avx512 forces an instruction set. */
 static int cpu_level(int32_t *level)
 {
-    static const char *const names[] = {"ref", "avx2", "avx512"};
-    static const int32_t levels[] = {ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
+    static const struct {
+        const char *name;
+        int32_t level;
+    } levels[] = {{"ref", ETX_CPU_REF}, {"avx2", ETX_CPU_AVX2},
+        {"avx512", ETX_CPU_AVX512}};
     const char *wanted = getenv("ETX_CPU");
 
     *level = ETX_CPU_BEST;
     if (wanted == NULL || *wanted == '\0')
         return 0;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(wanted, names[k]) == 0) {
-            *level = levels[k];
+    for (size_t k = 0; k < sizeof levels / sizeof *levels; k++)
+        if (strcmp(wanted, levels[k].name) == 0) {
+            *level = levels[k].level;
             return 0;
         }
     return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", wanted);
