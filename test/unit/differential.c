@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "cylinders.h"
+#include "stage/track_building/track_building.h"
 
 #include <exatrkx/train.h>
 #include <math.h>
@@ -48,8 +49,6 @@ static const struct {
 
 static etx_model *draw_networks(struct etx_random *random, int32_t *has_parts)
 {
-    static const char *const methods[] = {
-        "components", "mutual_best", "walkthrough", "best_first"};
     const int32_t n = below(random, ROWS(networks));
     char text[2048];
 
@@ -66,7 +65,7 @@ static etx_model *draw_networks(struct etx_random *random, int32_t *has_parts)
         below(random, 2) * (1 + below(random, 12)), 2 + below(random, 20),
         0.2 + 0.3 * (double)etx_random_uniform(random), networks[n].text,
         strstr(networks[n].text, "interaction") != NULL ? ", " EDGES : "",
-        methods[below(random, ROWS(methods))]);
+        etx_label_method_names[below(random, ETX_N_LABEL_METHODS)]);
     return io_model_make(text);
 }
 
