@@ -50,8 +50,8 @@ objects_of_sources()
 {
     find src/op src/base src/stage/first_pass/simd lib -name '*.c' | while read -r source; do
         stem=${source#src/}
-        for level in . avx2 avx512 avx512bf16; do
-            object=$build/obj/$level/${stem%.c}.o
+        stem=${stem%.c}
+        for object in "$build/obj/$stem.o" "$build"/obj/avx*/"$stem.o"; do
             [ ! -e "$object" ] || echo "$object"
         done
     done
