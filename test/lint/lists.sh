@@ -23,7 +23,7 @@ entries()
 # fields NAME: of the struct etx_NAME_options.
 fields()
 {
-    sed -n "/define S etx_$1_options/,/undef S/s/.*FIELD[A-Z_]*(S, \([a-z_]*\),.*/\1/p" \
+    sed -n "/define S etx_$1_options/,/undef S/s/.*FIELD[A-Z_]*(S, \([a-z0-9_]*\),.*/\1/p" \
         src/stage/options.c
 }
 
@@ -53,6 +53,16 @@ same 'status codes' "$(constants ETX_ERR_)" src/api/version.c \
 python=bindings/python/exatrkx
 same 'status codes' "$(constants ETX_ERR_)" $python/_errors.py \
     "$(sed -n 's/^    status = _declarations.ETX_ERR_//p' $python/_errors.py)"
+# What `make declarations` writes of the headers.
+same constants "$(sed -n 's/^#define ETX_\([A-Z0-9_]*\) *(*-*[0-9].*/\1/p' \
+    include/exatrkx/[!d]*.h | sort)" $python/_declarations.py \
+    "$(sed -n 's/^ETX_\([A-Z0-9_]*\) = .*/\1/p' $python/_declarations.py | sort)"
+for struct in $(entries src/stage/options.h ETX_OPTIONS_TYPES 1); do
+    same "options of $struct" "struct_size $(fields "$struct")" \
+        $python/_declarations.py "$(sed -n "/^class etx_${struct}_options(/,/\]/{
+            s/^ *(\"\([a-z0-9_]*\)\", .*/\1/p
+        }" $python/_declarations.py)"
+done
 errors=$(sed -n 's/^class \([A-Za-z]*Error\)(Error.*/\1/p' $python/_errors.py)
 same exceptions "$(echo "$errors" | sort)" $python/__init__.py \
     "$(sed -n 's/^    from ._errors import \([A-Za-z]\{6,\}\) as.*/\1/p' \
@@ -76,6 +86,14 @@ same 'CPU levels' "$(constants ETX_CPU_)" src/base/cpu.h "BEST REF $levels"
 same 'CPU levels' "ref $(entries src/base/cpu.h ETX_CPU_LEVELS 2)" \
     examples/program.c "$(sed -n '/^static int cpu_level/,/};/p' \
         examples/program.c | grep -oE '"[a-z0-9]+"' | tr -d '"')"
+for file in examples/program.[ch] docs/man.awk docs/troubleshooting.md \
+    $python/_context.py; do
+    for level in $(entries src/base/cpu.h ETX_CPU_LEVELS 2); do
+        grep -q "\<ref\>[^}]*\<$level\>" "$file" && continue
+        echo "CPU level $level: not where $file lists them" >&2
+        failed=1
+    done
+done
 
 for column in $(entries src/data/event.h ETX_EVENT_COLUMNS 2); do
     grep -q "event->$column\>" src/data/event*.c && continue
@@ -103,5 +121,10 @@ documented 'stage of training' docs/training_config.md \
 same objectives "$(entries src/train/config.h ETX_TRAIN_STAGES 3 | sort -u)" \
     src/train/objective/ \
     "$(basename -a -s _objective.c src/train/objective/*_objective.c)"
+for file in src/train/objective/*_objective.c; do
+    grep -q "(../$file)" docs/training_objectives.md && continue
+    echo "objective: no link to $file in docs/training_objectives.md" >&2
+    failed=1
+done
 [ $failed = 0 ] && echo 'lists: whole, and on their pages'
 exit $failed
