@@ -22,7 +22,7 @@ for page in docs/howto/*.md; do
     page=how-to:$(basename "$page" .md)
     case $sections in *"$page"*) ;; *) sections="$sections $page" ;; esac
 done
-# Builds the library and the emulation of CUDA anew.
+# Builds the library and the emulation of CUDA again.
 [ -n "$slow" ] || sections=$(echo "$sections" | sed 's/how-to:add-an-operator//')
 
 # section NAME: what it runs.
