@@ -89,11 +89,12 @@ static void write_track(
         track->n_holes, track->n_outliers, n_hits);
 }
 
-/* track_id is that of the tracks' file: the number of the track from 1. */
+/* track_id is that of the tracks' file. */
 static int write_parameters(const struct options *o, const etx_tracks *tracks,
     const etx_track_parameters *parameters)
 {
     const int64_t *const offset = etx_tracks_offsets(tracks);
+    const int64_t *const id = etx_tracks_ids(tracks);
     FILE *file = o->out == NULL ? stdout : table_open(o->out);
 
     if (file == NULL)
@@ -102,7 +103,7 @@ static int write_parameters(const struct options *o, const etx_tracks *tracks,
                   "sigma_phi,sigma_theta,sigma_q_over_pt,chi2,n_degrees,"
                   "n_holes,n_outliers,n_hits\n");
     for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
-        write_track(file, t + 1, &parameters[t], offset[t + 1] - offset[t]);
+        write_track(file, id[t], &parameters[t], offset[t + 1] - offset[t]);
     if (o->out != NULL)
         return table_close(file, o->out);
     return fflush(file) == 0 ? 0

@@ -588,6 +588,10 @@ ETX_API int64_t etx_tracks_n_hits(const etx_tracks *tracks);
 ETX_API const int64_t *etx_tracks_offsets(const etx_tracks *tracks);
 /* [offsets[count]] rows of the event, track after track. */
 ETX_API const int32_t *etx_tracks_hits(const etx_tracks *tracks);
+/* [count] track_id of each track in the file that it was read from; tracks that
+ * were selected or resolved from those keep theirs. NULL: of no file, and
+ * etx_tracks_write_csv numbers them 1, 2, ... */
+ETX_API const int64_t *etx_tracks_ids(const etx_tracks *tracks);
 /* Tracks from labels [n_hits]: the number of the track of each hit, -1 = none.
  */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
@@ -600,13 +604,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_lists(etx_tracks **out,
     int64_t n_hits, int64_t n_tracks, const int64_t *offsets,
     const int32_t *hits);
 /* Write CSV in TrackML's submission format: hit_id,track_id with track_id 0 =
- * none; compressed when path ends in .gz. A hit of several tracks has a row for
- * each, which the challenge does not allow. ETX_ERR_IO. */
+ * none (-1 where a track has the id 0); compressed when path ends in .gz. A hit
+ * of several tracks has a row for each, which the challenge does not allow.
+ * ETX_ERR_IO. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(
     const etx_tracks *tracks, const etx_event *event, const char *path);
 /* Read such a file. A hit that the event lacks, or that occurs twice in one
- * track or next to a row of track_id 0, is ETX_ERR_FORMAT; hits that the file
- * lacks have no track. */
+ * track or next to a row without a track, is ETX_ERR_FORMAT; hits that the file
+ * lacks have no track. In a file with -1 for none, 0 is a track. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path);
 /* Free it; NULL is allowed. */

@@ -35,17 +35,28 @@ etx_status etx_tracks_copy_kept(struct etx_tracks **out,
 
     ETX_CHECK(etx_tracks_create(&made, tracks->n_hits, tracks->n_tracks,
         tracks->offset[tracks->n_tracks]));
+    if (tracks->id != NULL)
+        ETX_NEW(made->id, tracks->n_tracks, "ids of tracks");
     for (int64_t t = 0; t < tracks->n_tracks; t++) {
         if (keep != NULL && keep[t] == 0)
             continue;
+        if (made->id != NULL)
+            made->id[made->n_tracks] = tracks->id[t];
         for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
             if (drop == NULL || drop[k] == 0)
                 made->hit[n++] = tracks->hit[k];
         made->offset[++made->n_tracks] = n;
     }
     *out = made;
+    made = NULL;
 done:
+    etx_tracks_free(made);
     return status;
+}
+
+int64_t etx_tracks_id(const struct etx_tracks *tracks, int64_t t)
+{
+    return tracks->id == NULL ? t + 1 : tracks->id[t];
 }
 
 /* Labels up to this many times the hits index a table. */
@@ -192,5 +203,6 @@ void etx_tracks_free(etx_tracks *tracks)
         return;
     etx_free(tracks->offset);
     etx_free(tracks->hit);
+    etx_free(tracks->id);
     etx_free(tracks);
 }

@@ -11,6 +11,7 @@ struct etx_tracks {
     int64_t n_tracks;
     int64_t *offset; /* [n_tracks + 1] */
     int32_t *hit;    /* [offset[n_tracks]] rows of the event */
+    int64_t *id;     /* [n_tracks] of the file, not negative; NULL: 1, 2, ... */
 };
 
 /* No tracks yet, but memory for n_tracks of n_listed hits together. */
@@ -21,6 +22,9 @@ etx_status etx_tracks_create(struct etx_tracks **out, int64_t n_hits,
  * hits of tracks] not 0; NULL: all tracks, all hits. */
 etx_status etx_tracks_copy_kept(struct etx_tracks **out,
     const struct etx_tracks *tracks, const uint8_t *keep, const uint8_t *drop);
+
+/* id of track t of tracks, in a file. */
+int64_t etx_tracks_id(const struct etx_tracks *tracks, int64_t t);
 
 /* labels [n_hits], -1 = none, others >= 0 in any order and with gaps: tracks
  * are numbered by smallest hit; groups below min_hits are dropped; hits

@@ -67,16 +67,26 @@ done:
     return status;
 }
 
-/* The rows of one hit. */
-static size_t write_hit(
-    char *text, int64_t hit_id, const struct by_hit *by_hit, int64_t i)
+/* What stands for no track: 0, or -1 where 0 is the id of one. */
+static int64_t id_of_none(const etx_tracks *tracks)
+{
+    for (int64_t t = 0; t < tracks->n_tracks; t++)
+        if (etx_tracks_id(tracks, t) == 0)
+            return -1;
+    return 0;
+}
+
+/* The rows of hit i of the event, whose id is hit_id. */
+static size_t write_hit(char *text, int64_t hit_id, int64_t i,
+    const struct by_hit *by_hit, const etx_tracks *tracks, int64_t none)
 {
     size_t size = 0;
 
     if (by_hit->first[i] == by_hit->first[i + 1])
-        return write_row(text, hit_id, 0);
+        return write_row(text, hit_id, none);
     for (int64_t k = by_hit->first[i]; k < by_hit->first[i + 1]; k++)
-        size += write_row(text + size, hit_id, (int64_t)by_hit->track[k] + 1);
+        size += write_row(
+            text + size, hit_id, etx_tracks_id(tracks, by_hit->track[k]));
     return size;
 }
 
@@ -84,6 +94,7 @@ etx_status etx_tracks_csv_write(
     const etx_tracks *tracks, const etx_event *event, const char *path)
 {
     const int64_t n_hits = event->n_hits;
+    const int64_t none = id_of_none(tracks);
     struct by_hit by_hit = {NULL, NULL};
     char *text = NULL;
     size_t size = sizeof first_line - 1;
@@ -94,7 +105,8 @@ etx_status etx_tracks_csv_write(
         MAX_ROW_BYTES + SPARE_BYTES, "a table of tracks"));
     memcpy(text, first_line, size);
     for (int64_t i = 0; i < n_hits; i++)
-        size += write_hit(text + size, event->hit_id[i], &by_hit, i);
+        size += write_hit(
+            text + size, event->hit_id[i], i, &by_hit, tracks, none);
     ETX_CHECK(etx_file_write(path, text, size));
 done:
     etx_free(text);
@@ -105,13 +117,30 @@ done:
 
 /* ------------------------------------------------------------- reading -- */
 
-/* labels [n_rows] of the rows of the file: tracks numbered by their id. */
-static etx_status label_rows(int32_t *labels, const struct etx_csv *csv)
+/* What stands for no track in the file: 0, or -1 where a row has it, as the
+ * clusterings of scikit-learn number. */
+static etx_status find_none(int64_t *none, const struct etx_csv *csv)
+{
+    for (int64_t row = 0; row < csv->n_rows; row++) {
+        const int64_t id = csv->int64_values[TRACK_ID][row];
+
+        if (id < -1)
+            return etx_csv_fail(csv, row, TRACK_ID, "is below -1");
+        if (id == -1)
+            *none = -1;
+    }
+    return ETX_OK;
+}
+
+/* labels [n_rows] of the rows of the file: tracks numbered by their id; none is
+ * the one of no track, than which no id is lower. */
+static etx_status label_rows(
+    int32_t *labels, const struct etx_csv *csv, int64_t none)
 {
     const int64_t *track_id = csv->int64_values[TRACK_ID];
     int32_t *order = NULL;
     int32_t label = NO_TRACK;
-    int64_t last = 0;
+    int64_t last = none;
     etx_status status = ETX_OK;
 
     ETX_NEW(order, csv->n_rows, "track order");
@@ -188,12 +217,14 @@ static etx_status check_repeated(
 static etx_status sort_rows(struct sorted_rows *rows, int32_t *label,
     const struct etx_csv *csv, const etx_event *event)
 {
+    int64_t none = 0;
     etx_status status;
 
+    ETX_CHECK(find_none(&none, csv));
     ETX_NEW(rows->key, csv->n_rows, "rows");
     ETX_NEW(rows->order, csv->n_rows, "rows");
     ETX_NEW(rows->label, csv->n_rows, "labels");
-    ETX_CHECK(label_rows(label, csv));
+    ETX_CHECK(label_rows(label, csv, none));
     ETX_CHECK(find_keys(rows->key, label, csv, event));
     ETX_CHECK(etx_sort_order(rows->order, rows->key, csv->n_rows));
     for (int64_t k = 0; k < csv->n_rows; k++)
@@ -203,12 +234,21 @@ done:
     return status;
 }
 
-static etx_status check_tracks(const struct etx_csv *csv)
+/* The id of each track: that of the row of its first hit. Rows become hits. */
+static etx_status name_tracks(struct etx_tracks *tracks,
+    const struct sorted_rows *rows, const struct etx_csv *csv)
 {
-    for (int64_t row = 0; row < csv->n_rows; row++)
-        if (csv->int64_values[TRACK_ID][row] < 0)
-            return etx_csv_fail(csv, row, TRACK_ID, "is negative");
-    return ETX_OK;
+    etx_status status;
+
+    ETX_NEW(tracks->id, tracks->n_tracks, "ids of tracks");
+    for (int64_t t = 0; t < tracks->n_tracks; t++)
+        tracks->id[t] =
+            csv->int64_values[TRACK_ID]
+                             [rows->order[tracks->hit[tracks->offset[t]]]];
+    for (int64_t k = 0; k < tracks->offset[tracks->n_tracks]; k++)
+        tracks->hit[k] = hit_of(rows->key[rows->order[tracks->hit[k]]]);
+done:
+    return status;
 }
 
 etx_status etx_tracks_csv_read(
@@ -221,15 +261,15 @@ etx_status etx_tracks_csv_read(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_csv_read(&csv, path, columns, N_COLUMNS));
-    ETX_CHECK(check_tracks(&csv));
     ETX_NEW(label, csv.n_rows, "labels");
     ETX_CHECK(sort_rows(&rows, label, &csv, event));
     ETX_CHECK(etx_tracks_group(&tracks, csv.n_rows, rows.label, 1));
+    ETX_CHECK(name_tracks(tracks, &rows, &csv));
     tracks->n_hits = event->n_hits;
-    for (int64_t k = 0; k < tracks->offset[tracks->n_tracks]; k++)
-        tracks->hit[k] = hit_of(rows.key[rows.order[tracks->hit[k]]]);
     *out = tracks;
+    tracks = NULL;
 done:
+    etx_tracks_free(tracks);
     etx_free(rows.key);
     etx_free(rows.order);
     etx_free(rows.label);

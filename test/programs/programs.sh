@@ -180,6 +180,14 @@ exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
 awk -F, 'NR > 1 { n++; fitted += $13 > 0; near += $2 * $2 < 1 }
     END { exit !(fitted > 0.9 * n && near > 0.6 * n) }' "$out/parameters.csv" ||
     fail 'fit: parameters'
+# track_id is that of the tracks' file: with other ids, the same parameters.
+awk -F, -v OFS=, 'NR > 1 && $2 > 0 { $2 = 1000 - $2 } 1' "$out/tracks.csv" \
+    >"$out/other-ids.csv"
+exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/other-ids.csv" \
+    --out "$out/other.csv" --min-hits 1 --resolved "$out/resolved.csv"
+awk -F, -v OFS=, 'NR > 1 { $1 = 1000 - $1 } 1' "$out/other.csv" |
+    cmp -s "$out/parameters.csv" - || fail 'fit: ids of the file'
+cmp -s "$out/other-ids.csv" "$out/resolved.csv" || fail 'fit: ids of resolved'
 # Tracks that share no hits all stay, of as many hits as are wanted.
 exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out "$out/parameters.csv" --min-hits 1 --resolved "$out/resolved.csv"

@@ -52,6 +52,16 @@ class TestPipeline(LibraryCase):
         again = exatrkx.Tracks.from_csv(theirs, self.event)
         self.assertTrue(np.array_equal(again.labels, self.tracks.labels))
 
+    def test_track_ids(self) -> None:
+        """Tracks of a file keep their ids, also those selected from them."""
+        path = self.folder / "ids.csv"
+        path.write_text("hit_id,track_id\n1,8\n2,8\n3,5\n4,-1\n5,0\n")
+        tracks = exatrkx.Tracks.from_csv(path, self.event)
+        self.assertEqual(tracks.ids.tolist(), [8, 5, 0])
+        some = exatrkx.select_tracks(tracks, keep=[0, 1, 1])
+        self.assertEqual(some.ids.tolist(), [5, 0])
+        self.assertEqual(exatrkx.Tracks.from_labels([0, -1, 1]).ids.tolist(), [1, 2])
+
     def test_stages(self) -> None:
         """One by one they give what find_tracks gives."""
         model, event = self.model, self.event

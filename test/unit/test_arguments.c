@@ -479,6 +479,7 @@ ETX_TEST(test_arguments_getters)
     NOTHING_OF_NULL(etx_tracks_count);
     NOTHING_OF_NULL(etx_tracks_n_hits);
     NOTHING_OF_NULL(etx_tracks_offsets);
+    NOTHING_OF_NULL(etx_tracks_ids);
     NOTHING_OF_NULL(etx_tracks_hits);
     NOTHING_OF_NULL(etx_trainer_steps_done);
     NOTHING_OF_NULL(etx_trainer_n_steps);

@@ -6,6 +6,9 @@
 #include "base/heap.h"
 #include "data/tracks.h"
 
+#include <exatrkx/fit.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +102,11 @@ static const struct tracks_row rows[] = {
         "t.csv:2:1: hit_id 10 occurs twice, first without a track", NONE},
     {"hit twice without", HEAD "10,0\n10,0\n",
         "t.csv:3:1: hit_id 10 occurs twice", NONE},
-    {"negative track", HEAD "10,-1\n", "t.csv:2:2: track_id -1 is negative",
+    {"-1 is no track, 0 is one", HEAD "10,0\n3,-1\n77,0\n4,1\n", NULL,
+        {0, -1, 0, -1, 1, -1}},
+    {"hit with track and with -1", HEAD "10,0\n10,-1\n",
+        "t.csv:2:1: hit_id 10 occurs twice, first without a track", NONE},
+    {"negative track", HEAD "10,-2\n", "t.csv:2:2: track_id -2 is below -1",
         NONE},
     {"track in 64 bits", HEAD "10,9223372036854775808\n",
         "t.csv:2:2: found \"9223372036854775808\"", NONE},
@@ -169,6 +176,60 @@ IO_TEST(test_io_tracks_shared_hit)
     ck_assert_int_eq(etx_tracks_count(again), 2);
     ck_assert_mem_eq(etx_tracks_offsets(again), offsets, sizeof offsets);
     ck_assert_mem_eq(etx_tracks_hits(again), hits, sizeof hits);
+}
+
+struct ids_row {
+    const char *text, *again; /* a file, and what is written of it */
+    int64_t ids[3];           /* of the tracks 0, 1, 2 */
+};
+
+static const struct ids_row ids_rows[] = {
+    {"10,9\n3,9\n77,4\n5000000000,7\n4,0\n8,4\n",
+        "10,9\n3,9\n77,4\n5000000000,7\n4,0\n8,4\n", {9, 4, 7}},
+    {"8,0\n4,-1\n5000000000,0\n77,9223372036854775807\n3,-1\n10,2\n",
+        "10,2\n3,-1\n77,9223372036854775807\n5000000000,0\n4,-1\n8,0\n",
+        {2, INT64_MAX, 0}},
+};
+
+/* Tracks keep the ids of their file: read, written, selected, resolved. */
+IO_TEST(test_io_tracks_ids, .rows = ROWS(ids_rows))
+{
+    static const uint8_t keep[3] = {0, 1, 1};
+    static const etx_track_parameters fitted[3] = {
+        {.n_degrees = 1}, {.n_degrees = 1}, {.n_degrees = 1}};
+    const struct ids_row *row = &ids_rows[_i];
+    scoped_event *event = make_event();
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *some = NULL;
+    scoped_tracks *left = NULL;
+    char file[256];
+    size_t size = 0;
+
+    (void)snprintf(file, sizeof file, HEAD "%s", row->text);
+    ck_assert_ok(
+        etx_tracks_read_csv(&tracks, event, io_write_text("t.csv", file)));
+    ck_assert_int_eq(etx_tracks_count(tracks), 3);
+    ck_assert_mem_eq(etx_tracks_ids(tracks), row->ids, sizeof row->ids);
+    ck_assert_ok(etx_tracks_write_csv(tracks, event, io_path("t.csv")));
+    scoped char *again = io_read(io_path("t.csv"), &size);
+    (void)snprintf(file, sizeof file, HEAD "%s", row->again);
+    ck_assert_str_eq(again, file);
+
+    ck_assert_ok(etx_tracks_select(&some, tracks, keep, NULL));
+    ck_assert_int_eq(etx_tracks_count(some), 2);
+    ck_assert_mem_eq(etx_tracks_ids(some), row->ids + 1, 2 * sizeof *row->ids);
+    ck_assert_ok(etx_tracks_resolve(&left, tracks, fitted, 0, 1));
+    ck_assert_int_eq(etx_tracks_count(left), 3);
+    ck_assert_mem_eq(etx_tracks_ids(left), row->ids, sizeof row->ids);
+}
+
+IO_TEST(test_io_tracks_of_no_file)
+{
+    static const int32_t labels[2] = {0, 1};
+    scoped_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_tracks_from_labels(&tracks, 2, labels));
+    ck_assert_ptr_null(etx_tracks_ids(tracks));
 }
 
 struct round_trip {

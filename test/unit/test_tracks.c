@@ -89,7 +89,8 @@ ETX_TEST(test_tracks_shared_hits)
 {
     int64_t offsets[] = {0, 3, 6};
     int32_t hits[] = {0, 1, 2, 2, 3, 0};
-    const struct etx_tracks tracks = {5, 2, offsets, hits};
+    const struct etx_tracks tracks = {
+        .n_hits = 5, .n_tracks = 2, .offset = offsets, .hit = hits};
     int32_t labels[5];
 
     etx_tracks_to_labels(labels, &tracks);

@@ -111,6 +111,14 @@ class Tracks(_handle.Immutable):
         return self._view("etx_tracks_hits", shape, np.int32)
 
     @property
+    def ids(self) -> NDArray[np.int64]:
+        """[len] int64: track_id in the file of from_csv, which tracks selected or
+        resolved from those keep; else 1, 2, ..., as write_csv numbers them."""
+        if not self._get("etx_tracks_ids"):
+            return np.arange(1, len(self) + 1)
+        return self._view("etx_tracks_ids", (len(self),), np.int64)
+
+    @property
     def labels(self) -> NDArray[np.int32]:
         """[n_hits] int32, a new array: the track of each hit, -1 = none.
 

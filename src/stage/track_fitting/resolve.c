@@ -57,6 +57,8 @@ static void fill(struct etx_tracks *out, const struct etx_tracks *tracks,
             continue;
         for (int64_t k = 0; k < count[t]; k++)
             out->hit[n++] = hit[tracks->offset[t] + k];
+        if (out->id != NULL)
+            out->id[out->n_tracks] = tracks->id[t];
         out->offset[++out->n_tracks] = n;
     }
 }
@@ -104,6 +106,8 @@ etx_status etx_resolve_tracks(struct etx_tracks **out,
 
     ETX_CHECK(etx_tracks_create(&made, tracks->n_hits, tracks->n_tracks,
         tracks->offset[tracks->n_tracks]));
+    if (tracks->id != NULL)
+        ETX_NEW(made->id, tracks->n_tracks, "ids of tracks");
     ETX_CHECK(resolve(made, tracks, parameters, max_shared, min_hits));
     *out = made;
     made = NULL;
