@@ -17,7 +17,7 @@ for symbol in $symbols; do
         missing=1
     fi
     if [ -e $tag ] && ! grep -q "<name>$symbol</name>" $tag; then
-        echo "no page documents $symbol" >&2
+        echo "no page of docs/html documents $symbol: make docs" >&2
         missing=1
     fi
 done

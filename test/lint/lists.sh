@@ -57,6 +57,9 @@ same 'status codes' "$(constants ETX_ERR_)" $python/_errors.py \
 same constants "$(sed -n 's/^#define ETX_\([A-Z0-9_]*\) *(*-*[0-9].*/\1/p' \
     include/exatrkx/[!d]*.h | sort)" $python/_declarations.py \
     "$(sed -n 's/^ETX_\([A-Z0-9_]*\) = .*/\1/p' $python/_declarations.py | sort)"
+same functions "$(sed -n 's/^ *etx_\([a-z0-9_]*\);$/\1/p' lib/exatrkx.map | sort)" \
+    $python/_declarations.py \
+    "$(sed -n 's/^    "etx_\([a-z0-9_]*\)": (.*/\1/p' $python/_declarations.py | sort)"
 for struct in $(entries src/stage/options.h ETX_OPTIONS_TYPES 1); do
     same "options of $struct" "struct_size $(fields "$struct")" \
         $python/_declarations.py "$(sed -n "/^class etx_${struct}_options(/,/\]/{
