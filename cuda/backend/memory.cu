@@ -275,10 +275,13 @@ static etx_status device_to_host(
     return ETX_OK;
 }
 
-/* Work of the caller's stream is over before what this context queues next. */
+/* Work of the caller's stream is over before what this context queues next. A
+ * stream that is not named is the legacy default stream, on which most programs
+ * work: the context's own does not wait for it. */
 static etx_status follow(struct etx_cuda *cuda, void *stream)
 {
-    ETX_CUDA(cudaEventRecord(cuda->done, static_cast<cudaStream_t>(stream)));
+    ETX_CUDA(cudaEventRecord(cuda->done,
+        stream != NULL ? static_cast<cudaStream_t>(stream) : cudaStreamLegacy));
     ETX_CUDA(cudaStreamWaitEvent(cuda->stream, cuda->done, 0));
     return ETX_OK;
 }
@@ -301,7 +304,7 @@ static etx_status device_accept(const struct etx_memory *memory,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s is in memory of device %d, and the context on device %d", what,
             found.device, cuda->index);
-    return stream != NULL ? follow(cuda, stream) : ETX_OK;
+    return follow(cuda, stream);
 }
 
 static etx_status device_synchronize(const struct etx_memory *memory)

@@ -269,10 +269,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_create(etx_event **out,
 /* The same with positions in memory of the device of context, which is not on
  * the CPU (ETX_ERR_ARGUMENT, as for other memory). The call reads them in the
  * order of stream (a cudaStream_t), on which they are written, and waits;
- * stream NULL: they are complete, or written on the stream of the context. They
- * are copied to the host. They also stay the caller's, are read in place
- * by calls with any context on that device, and must be there unchanged until
- * the event is freed. */
+ * stream NULL: the legacy default stream of that device, or the stream of the
+ * context. They are copied to the host. They also stay the caller's, are read
+ * in place by calls with any context on that device, and must be there
+ * unchanged until the event is freed. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_create_device(etx_event **out,
     etx_context *context, int64_t n_hits, const int64_t *hit_ids,
     const float *positions, void *stream);

@@ -92,8 +92,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_index_device(etx_graph **out,
  * is not scored, to index [2, *n_edges] and, unless NULL, scores [*n_edges] in
  * memory of the device of context. index holds capacity edges
  * (ETX_ERR_ARGUMENT when there are more); NULL: only *n_edges is set. The call
- * writes after what is queued on stream (a cudaStream_t; NULL: that of the
- * context), and waits. ETX_ERR_ARGUMENT for scores of a graph that has none. */
+ * writes after what is queued on stream (a cudaStream_t; NULL: the legacy
+ * default stream), and waits. ETX_ERR_ARGUMENT for scores of a graph that has
+ * none. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_to_index_device(int64_t *n_edges,
     const etx_graph *graph, etx_context *context, float cut, int64_t capacity,
     int64_t *index, float *scores, void *stream);

@@ -56,6 +56,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
 typedef struct shim_stream *cudaStream_t;
 typedef struct shim_event *cudaEvent_t;
 
+#define cudaStreamLegacy       ((cudaStream_t)0x1)
 #define cudaStreamNonBlocking  1u
 #define cudaEventBlockingSync  1u
 #define cudaEventDisableTiming 2u

@@ -443,6 +443,21 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return unmake(stream);
 }
 
+/* Of each device, for other libraries: this one waits for it and no more. */
+static struct shim_stream legacy[SHIM_DEVICES];
+
+static cudaStream_t legacy_of(int device)
+{
+    legacy[device].device = device;
+    return &legacy[device];
+}
+
+/* The stream that a handle means on the current device. */
+static cudaStream_t meant(cudaStream_t stream)
+{
+    return stream == cudaStreamLegacy ? legacy_of(shim_device()) : stream;
+}
+
 static void check_stream(cudaStream_t stream)
 {
     if (stream == NULL)
@@ -542,6 +557,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     const cudaError_t error = answer(cudaErrorLaunchFailure);
     const shim_turn turn;
 
+    stream = meant(stream);
     check_stream(stream);
     if (error != cudaSuccess)
         return error;
@@ -828,25 +844,38 @@ void shim_finish_lending(void)
 {
     for (const struct shim_stream &stream : lender)
         finish(stream.queue.get(), UINT64_MAX);
+    for (const struct shim_stream &stream : legacy)
+        finish(stream.queue.get(), UINT64_MAX);
 }
 
-void *shim_lend(int32_t device, const void *values, size_t bytes)
+/* Memory in which the stream writes values. */
+static void *lend(cudaStream_t stream, const void *values, size_t bytes)
 {
     const char *const from = static_cast<const char *>(values);
     const shim_turn turn;
+    struct shim_pool *const pool = &borrowed[stream->device];
 
     open_heap();
-    borrowed[device].device = device;
-    char *const to =
-        make_piece(heap, heap + DEVICE_BYTES, bytes, &borrowed[device]);
+    pool->device = stream->device;
+    char *const to = make_piece(heap, heap + DEVICE_BYTES, bytes, pool);
 
     if (to == NULL)
         shim_abort("no memory to lend");
     queue_access(
-        &lender[device], [to, copy = std::vector<char>(from, from + bytes)]() {
+        stream, [to, copy = std::vector<char>(from, from + bytes)]() {
             memcpy(to, copy.data(), copy.size());
         });
     return to;
+}
+
+void *shim_lend(int32_t device, const void *values, size_t bytes)
+{
+    return lend(static_cast<cudaStream_t>(shim_lender(device)), values, bytes);
+}
+
+void *shim_lend_by_default(int32_t device, const void *values, size_t bytes)
+{
+    return lend(legacy_of(device), values, bytes);
 }
 
 void shim_reclaim(void *memory)
@@ -955,6 +984,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     const cudaError_t error = answer(cudaErrorLaunchFailure);
     const shim_turn turn;
 
+    stream = meant(stream);
     check_stream(stream);
     if (!is_inside(kind == cudaMemcpyHostToDevice ? to : from, bytes))
         shim_abort("a copy beyond a piece of device memory");

@@ -61,7 +61,9 @@ mutate 'host reads too early' backend/memory.cu cuda_shim_views '' \
 mutate 'staging written too early' backend/memory.cu cuda_shim_copies '' \
     's/ETX_CUDA\(cudaEventSynchronize.*//'
 mutate 'stream of the caller not followed' backend/memory.cu cuda_shim_inputs \
-    '' 's/stream != NULL \? follow\(cuda, stream\) : ETX_OK/ETX_OK/'
+    '' 's/return follow\(cuda, stream\);/return ETX_OK;/'
+mutate 'default stream not followed' backend/memory.cu cuda_shim_inputs \
+    '' 's/return follow\(cuda, stream\);/return stream != NULL ? follow(cuda, stream) : ETX_OK;/'
 mutate 'device not current' backend/memory.cu cuda_shim 'cuda_shim: ' \
     's/cuda->push\(cuda->context\)/CUDA_SUCCESS/'
 exit $failed

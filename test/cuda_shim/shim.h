@@ -62,6 +62,8 @@ void shim_leave(void);
 /* Memory of a device, of another library, in which its stream there writes
  * values once somebody waits for it; for shim_reclaim. */
 void *shim_lend(int32_t device, const void *values, size_t bytes);
+/* The same on the legacy default stream of the device. */
+void *shim_lend_by_default(int32_t device, const void *values, size_t bytes);
 void shim_reclaim(void *memory);
 void *shim_lender(int32_t device);
 /* Wait for all that it writes. */

@@ -82,6 +82,39 @@ ETX_TEST(test_cuda_shim_inputs_edges)
     ck_assert_int_eq(shim_live(), 0);
 }
 
+/* Without a stream named, values are those that the legacy default stream of
+ * the context's device writes late: most programs work there. */
+ETX_TEST(test_cuda_shim_inputs_default_stream, .rows = 2)
+{
+    scoped struct edges *edges = make_edges();
+    etx_context *context = shim_context(_i, 0);
+    const struct borrowed_edges borrowed = {
+        shim_lend_by_default(_i, edges->src, sizeof edges->src),
+        shim_lend_by_default(_i, edges->dst, sizeof edges->dst),
+        shim_lend_by_default(_i, edges->score, sizeof edges->score)};
+    void *const positions =
+        shim_lend_by_default(_i, edges->score, 3 * sizeof(float));
+    etx_graph *graphs[2] = {NULL};
+    etx_event *event = NULL;
+
+    ck_assert_ok(etx_event_create_device(
+        &event, context, 1, NULL, positions, NULL));
+    ck_assert_mem_eq(
+        etx_event_positions(event), edges->score, 3 * sizeof(float));
+    ck_assert_ok(etx_graph_from_edges(&graphs[0], N_NODES, N_EDGES, edges->src,
+        edges->dst, edges->score, NULL));
+    ck_assert_ok(etx_graph_from_edges_device(&graphs[1], context, N_NODES,
+        N_EDGES, borrowed.src, borrowed.dst, borrowed.score, NULL, NULL));
+    assert_same_graph(graphs[1], graphs[0]);
+    etx_graph_free(graphs[0]);
+    etx_graph_free(graphs[1]);
+    etx_event_free(event);
+    reclaim(borrowed);
+    shim_reclaim(positions);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
 /* Events of the same hits on the host and on the device, where they begin
  * between two multiples of 16 bytes; for a model whose networks see them all.
  */

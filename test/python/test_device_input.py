@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import ctypes
 import unittest
 
 import support
@@ -39,6 +40,52 @@ class ByCapsule:
     def __dlpack__(self, *, stream: object = None) -> object:
         self.streams.append(stream)
         return self.array.__dlpack__()
+
+
+class Pending:
+    """Memory of the emulation's device 0, in which its default stream is still
+    to write values."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.cuda = ctypes.CDLL(str(support.LIBRARY))
+        self.values = values  # read when the stream is waited for
+        self.where = ctypes.c_void_p()
+        size = ctypes.c_size_t(values.nbytes)
+        to_device, legacy = 1, ctypes.c_void_p(1)
+        source = ctypes.c_void_p(values.ctypes.data)
+        if self.cuda.cudaMalloc(ctypes.byref(self.where), size) != 0:
+            raise MemoryError
+        self.cuda.cudaMemcpyAsync(self.where, source, size, to_device, legacy)
+
+    def array(self) -> DeviceArray:
+        shape, dtype = self.values.shape, self.values.dtype
+        return DeviceArray(self, self.where.value or 0, shape, dtype, (CUDA, 0))
+
+    def __del__(self) -> None:
+        self.cuda.cudaFree(self.where)
+
+
+class AsTorch(ByCapsule, ByInterface):
+    """What a tensor of torch has: DLPack, and version 2 of the interface, which
+    names no stream."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        ByInterface.__init__(self, array, version=2)
+        self.streams: list[object] = []
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        fields = super().__cuda_array_interface__
+        del fields["stream"]
+        return fields
+
+
+class OfVersion2:
+    """What knows version 2 of the interface only."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        self.__cuda_array_interface__ = AsTorch(array).__cuda_array_interface__
+        self.array = array
 
 
 def no_device() -> str:
@@ -99,6 +146,18 @@ class DeviceInputs(support.LibraryCase):
         np.testing.assert_array_equal(event.positions, scores[: 3 * n].reshape(n, 3))
         np.testing.assert_array_equal(event.features, scores[: 2 * n].reshape(n, 2))
 
+    def test_pending(self) -> None:
+        """Values that the default stream has not written yet are waited for."""
+        if not hasattr(ctypes.CDLL(str(support.LIBRARY)), "cudaMalloc"):
+            self.skipTest("a stream that is late: no emulation of CUDA")
+        positions = np.arange(30, dtype=np.float32).reshape(10, 3)
+        for lend in (AsTorch, OfVersion2, ByCapsule, ByInterface):
+            pending = Pending(positions)
+            event = exatrkx.Event.from_arrays(
+                lend(pending.array()), context=self.keeping
+            )
+            np.testing.assert_array_equal(event.positions, positions)
+
     def test_tracks(self) -> None:
         """The same from a graph on the device as from one on the host."""
         graph = self.graph
@@ -157,6 +216,18 @@ class Capsules(unittest.TestCase):
         found = device_input("x", lender, True, np.float32, -1, 3)
         self.assertEqual(found.where, values.ctypes.data)
         self.assertEqual((found.shape, found.strides), ((4, 3), None))
+        self.assertEqual(found.stream, LEGACY_STREAM)
+        self.assertEqual(lender.streams, [LEGACY_STREAM])
+
+    def test_capsule_first(self) -> None:
+        """Of two protocols DLPack, whose producer orders the values."""
+        from exatrkx._device_input import LEGACY_STREAM, device_input
+
+        values = np.zeros(4, np.float32)
+        lender = AsTorch(
+            DeviceArray(values, values.ctypes.data, (4,), np.float32, (CUDA, 2))
+        )
+        found = device_input("x", lender, True, np.float32, -1)
         self.assertEqual(found.stream, LEGACY_STREAM)
         self.assertEqual(lender.streams, [LEGACY_STREAM])
 

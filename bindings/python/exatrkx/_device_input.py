@@ -1,7 +1,7 @@
 """_device_input -- arrays of other packages on a GPU, read there by the library.
 
-By __cuda_array_interface__ (version 3) or DLPack, without copying or importing
-a package. This module never accesses the memory itself.
+By DLPack or else __cuda_array_interface__, without copying or importing a
+package. This module never accesses the memory itself.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -21,7 +21,8 @@ LEGACY_STREAM = 1  # the default stream, in both protocols and in CUDA
 
 @dataclass
 class DeviceInput:
-    """Values on a device, complete or written in the order of a stream."""
+    """Values on a device, written in the order of a stream (None: the default
+    stream, which the library follows)."""
 
     where: int | None
     shape: tuple[int, ...]
@@ -76,8 +77,9 @@ def device_input(
     or there is no context to read it with."""
     if context is None or not is_on_device(value):
         return None
-    by_interface = hasattr(value, "__cuda_array_interface__")
-    found = of_interface(value) if by_interface else of_capsule(value)
+    # DLPack first: its producer orders the values itself, where version 2 of
+    # the interface, which torch has, names no stream.
+    found = of_capsule(value) if hasattr(value, "__dlpack__") else of_interface(value)
     found.check(name, dtype, shape)
     return found
 
