@@ -102,7 +102,7 @@ class Interface(unittest.TestCase):
                 "version": 3,
                 "shape": (5,),
                 "typestr": "<i4",
-                "data": (owner.values.ctypes.data, True),
+                "data": (owner.values.ctypes.data, False),
                 "strides": None,
                 "stream": None,
             },
@@ -111,10 +111,20 @@ class Interface(unittest.TestCase):
         self.assertEqual(array.device_index, 3)
         self.assertIn("GPU 3", repr(array))
 
+    @support.needs("torch")
+    def test_torch(self) -> None:
+        """Torch takes what the interface says, and goes to the device."""
+        import torch
+
+        if torch.version.cuda is None or torch.cuda.is_available():
+            self.skipTest("torch with CUDA where there is no driver")
+        with self.assertRaisesRegex(RuntimeError, "driver"):
+            torch.as_tensor(Owner().lend(CUDA), device="cuda")
+
     def test_empty(self) -> None:
         """The address of no values is 0."""
         found = Owner().lend(CUDA, 0).__cuda_array_interface__
-        self.assertEqual(found["data"], (0, True))
+        self.assertEqual(found["data"], (0, False))
 
     def test_the_library_reads_none(self) -> None:
         """Where values of the host are wanted."""

@@ -116,12 +116,13 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3. stream None: there is nothing to wait for."""
+        """Version 3. stream None: there is nothing to wait for. Torch takes no
+        arrays that say that they are read only, so none does."""
         return {
             "version": 3,
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (0 if 0 in self.shape else self._where, True),
+            "data": (0 if 0 in self.shape else self._where, False),
             "strides": None,
             "stream": None,
         }
