@@ -142,7 +142,7 @@ ETX_TEST(test_options_tables, .rows = ROWS(types))
         end += field_sizes[field->kind];
     }
     ck_assert_msg(end == types[_i]->size,
-        "%s: the last field of the struct is not in the table",
+        "%s: the last field of the struct is not in the table, or padding",
         types[_i]->name);
 }
 
