@@ -80,6 +80,11 @@ documented exception docs/python.md "$errors"
 tracks=src/stage/track_building
 methods=$(entries $tracks/track_building.h ETX_LABEL_METHODS 1)
 same 'label methods' "$(constants ETX_LABEL_)" $tracks/track_building.h "$methods"
+for method in $methods; do
+    grep -q "ETX_LABEL_$method\>" test/unit/test_*.c && continue
+    echo "label method $method: no test of its rule in test/unit" >&2
+    failed=1
+done
 methods=$(entries $tracks/track_building.h ETX_LABEL_METHODS 2)
 documented 'label method' $tracks/README.md "$methods"
 documented 'label method' docs/model_format.md "$methods"
