@@ -17,8 +17,6 @@ static struct nccl *self(const struct etx_comm *comm)
 static void release(struct nccl *nccl)
 {
     etx_nccl_abort_kernels(nccl);
-    etx_nccl_free_staging(&nccl->in);
-    etx_nccl_free_staging(&nccl->out);
     if (nccl->stream != NULL)
         (void)cudaStreamDestroy(nccl->stream);
 }
@@ -50,6 +48,7 @@ void etx_nccl_abort(struct etx_comm *comm)
     if (etx_nccl_use_device(comm, &host_device) == ETX_OK)
         etx_nccl_abort_kernels(self(comm));
     etx_nccl_restore_device(host_device);
+    etx_comm_abort(self(comm)->host);
 }
 
 /* The host's transport ends the processes. */
@@ -57,7 +56,6 @@ void etx_nccl_end_processes(struct etx_comm *comm, int32_t exit_status)
 {
     struct etx_comm *host = self(comm)->host;
 
-    etx_comm_abort(host);
     if (host->transport->end_processes != NULL)
         host->transport->end_processes(host, exit_status);
 }

@@ -11,18 +11,11 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-/* A pinned host array and a device array of the same capacity. */
-struct staging {
-    size_t capacity;
-    void *host, *device;
-};
-
 struct nccl {
     ncclComm_t comm;       /* NULL once aborted */
-    struct etx_comm *host; /* transport with the same ranks; not owned */
+    struct etx_comm *host; /* of the same ranks; not owned */
     int device;            /* -1: none yet */
     cudaStream_t stream;
-    struct staging in, out;
 };
 
 /* ETX_OK, or the failure that error stands for; `operation` names it. */
@@ -38,17 +31,6 @@ void etx_nccl_abort_kernels(struct nccl *nccl);
  * failure the communicator is aborted. */
 etx_status etx_nccl_finish(
     struct etx_comm *comm, const char *operation, ncclResult_t result);
-
-/* Grow both arrays to at least this capacity. */
-etx_status etx_nccl_grow(
-    struct staging *staging, const struct etx_comm *comm, size_t bytes);
-void etx_nccl_free_staging(struct staging *staging);
-/* Queue the copy of data to the device. */
-etx_status etx_nccl_to_device(const struct etx_comm *comm,
-    struct staging *staging, const void *data, size_t bytes);
-/* Copy the result of an operation to the host and wait for it. */
-etx_status etx_nccl_to_host(const struct etx_comm *comm,
-    struct staging *staging, void *data, size_t bytes);
 
 /* What was current in the calling thread: a context of CUDA, or none. Setting
  * its device, in place of it, would make a context on that device. */

@@ -56,10 +56,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_open_mpi(
 /* 1 when this build supports NCCL, else 0. */
 ETX_API int32_t etx_dist_has_nccl(void);
 
-/* A group of the ranks of another group, host, over NCCL; every rank has its
- * own CUDA device, device_index. Arrays are in host memory and are staged, but
- * for gradients of a trainer with a context on that device. host carries the
- * handshake and ends processes; close it after *out. Called by all ranks
+/* The ranks of another group, host, each with a CUDA device of its own,
+ * device_index. Gradients of a trainer with a context on that device go from
+ * device to device over NCCL, within the deadline of options; host carries
+ * everything else, within its own, and ends processes: a failure of either
+ * group breaks both, and host is closed after *out. Called by all ranks
  * together; when one fails all fail. The current CUDA device of the calling
  * thread does not change. options may be NULL. ETX_ERR_UNSUPPORTED without the
  * device or in a build without NCCL. */

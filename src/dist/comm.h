@@ -29,10 +29,10 @@ struct etx_comm;
 enum etx_comm_type { ETX_COMM_F32, ETX_COMM_F64, ETX_COMM_I64 };
 
 /* The operations of a transport. Counts are of elements of `size` bytes.
- * Buffers do not overlap and are in host memory; a transport of a device
- * stages them. The wrappers below have checked arguments and measure time; a
- * transport returns ETX_ERR_IO itself when comm->deadline seconds have passed,
- * and ETX_ERR_CANCELLED when another rank aborted. */
+ * Buffers do not overlap and are in host memory, but for share. The wrappers
+ * below have checked arguments and measure time; a transport returns ETX_ERR_IO
+ * itself when comm->deadline seconds have passed, and ETX_ERR_CANCELLED when
+ * another rank aborted. */
 struct etx_comm_transport {
     const char *name; /* "threads", "mpi", ... */
 
@@ -119,8 +119,8 @@ etx_status etx_comm_open_threads(
  * it ends MPI when this started it. */
 etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline);
 
-/* The ranks of host over NCCL, each with a CUDA device of its own; host does
- * the first handshake and ends the processes, and must outlive *out.
+/* The ranks of host, each with a CUDA device of its own: share goes over NCCL,
+ * every other operation over host, which must outlive *out.
  * Collective: when a rank has no device all fail. ETX_ERR_UNSUPPORTED without
  * the device or in a build without NCCL. */
 etx_status etx_comm_open_nccl(struct etx_comm **out, struct etx_comm *host,

@@ -1,11 +1,12 @@
 /* test_dist_nccl.c -- one rank over NCCL, and what a machine without answers.
  *
  * NCCL refuses two ranks on one device: what several ranks do is tested over
- * the other transports, here every operation runs once through the device.
+ * the other transports, here every operation runs once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>
 
+#include "checkop.h"
 #include "dist/dist.h"
 #include "support.h"
 
@@ -43,6 +44,23 @@ ETX_TEST(test_nccl_no_device)
     etx_dist_close(host);
 }
 
+/* Arrays of the rank itself, in memory that the device reaches, stay as they
+ * are. */
+static void check_share(struct etx_comm *comm)
+{
+    const int32_t owner[2] = {0, 0};
+    float *const memory = checkop_shared_alloc(6 * sizeof *memory);
+    float *const slice[2] = {memory, memory + 3};
+
+    ck_assert_ptr_nonnull(memory);
+    for (int32_t i = 0; i < 6; i++)
+        memory[i] = (float)i;
+    ck_assert_ok(etx_comm_share(comm, slice, 3, 2, owner));
+    for (int32_t i = 0; i < 6; i++)
+        ck_assert(memory[i] == (float)i);
+    checkop_shared_free(memory);
+}
+
 ETX_TEST(test_nccl_one_rank)
 {
     const int64_t three = 3;
@@ -70,6 +88,7 @@ ETX_TEST(test_nccl_one_rank)
         dist->comm->transport->broadcast(dist->comm, data, 3, sizeof *data, 0));
     ck_assert(data[0] == 4.0f && data[2] == 6.0f);
     ck_assert_ok(dist->comm->transport->barrier(dist->comm));
+    check_share(dist->comm);
     etx_dist_close(dist);
     etx_dist_close(host);
 }

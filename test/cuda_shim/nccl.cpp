@@ -16,15 +16,12 @@
 #include <memory>
 #include <vector>
 
-enum kind { REDUCE, BROADCAST, SEND, RECEIVE };
-
+/* A broadcast. */
 struct call {
-    enum kind kind;
     const char *from;
     char *to;
-    size_t n;
-    ncclDataType_t type;
-    int other; /* the root, or the rank at the other end */
+    size_t n; /* of floats */
+    int root;
 };
 
 struct shim_team {
@@ -50,11 +47,6 @@ static std::map<cudaStream_t, struct shim_rank *> communicators;
 static thread_local int depth; /* of groups */
 static thread_local std::vector<struct shim_rank *> grouped;
 
-static size_t size_of(ncclDataType_t type)
-{
-    return type == ncclInt8 ? 1 : type == ncclFloat32 ? 4 : 8;
-}
-
 const char *ncclGetErrorString(ncclResult_t result)
 {
     return result == ncclInvalidUsage  ? "invalid usage"
@@ -64,100 +56,34 @@ const char *ncclGetErrorString(ncclResult_t result)
 
 /* ---------------------------------------------------------- operations -- */
 
-/* What the call number k of this kind is in an operation; NULL: there is none.
- */
-static const struct call *find(
-    const std::vector<struct call> &operation, enum kind kind, size_t k)
-{
-    for (const struct call &call : operation)
-        if (call.kind == kind && k-- == 0)
-            return &call;
-    return NULL;
-}
-
-template <typename T>
-static void add(std::vector<char> &sum, const char *from, size_t n)
-{
-    T *const to = reinterpret_cast<T *>(sum.data());
-    const T *const value = reinterpret_cast<const T *>(from);
-
-    for (size_t i = 0; i < n; i++)
-        to[i] += value[i];
-}
-
-/* The call number k of the ranks is a sum, in the order of the ranks. */
-static void reduce(struct shim_team *team, size_t k)
-{
-    const struct call first = *find(team->ranks[0]->queued[0], REDUCE, k);
-    const size_t bytes = first.n * size_of(first.type);
-    std::vector<char> sum(bytes);
-
-    memcpy(sum.data(), first.from, bytes);
-    for (int r = 1; r < team->n_ranks; r++) {
-        const struct call *call = find(team->ranks[r]->queued[0], REDUCE, k);
-
-        if (call == NULL || call->n != first.n || call->type != first.type)
-            shim_abort("ranks of NCCL reduce different arrays");
-        if (first.type == ncclFloat32)
-            add<float>(sum, call->from, first.n);
-        else if (first.type == ncclFloat64)
-            add<double>(sum, call->from, first.n);
-        else
-            add<uint64_t>(sum, call->from, first.n);
-    }
-    for (int r = 0; r < team->n_ranks; r++)
-        memcpy(
-            find(team->ranks[r]->queued[0], REDUCE, k)->to, sum.data(), bytes);
-}
-
+/* The call number k of the ranks. */
 static void broadcast(struct shim_team *team, size_t k)
 {
-    const int root = find(team->ranks[0]->queued[0], BROADCAST, k)->other;
-    const struct call *from = find(team->ranks[root]->queued[0], BROADCAST, k);
+    const int root = team->ranks[0]->queued[0][k].root;
+
+    for (int r = 1; r < team->n_ranks; r++)
+        if (team->ranks[r]->queued[0].size() <= k)
+            shim_abort("ranks of NCCL broadcast different arrays");
+    const struct call from = team->ranks[root]->queued[0][k];
 
     for (int r = 0; r < team->n_ranks; r++) {
-        const struct call *to = find(team->ranks[r]->queued[0], BROADCAST, k);
+        const struct call &to = team->ranks[r]->queued[0][k];
 
-        if (to == NULL || from == NULL || to->n != from->n || to->other != root)
+        if (to.n != from.n || to.root != root)
             shim_abort("ranks of NCCL broadcast different arrays");
-        if (to->to != from->from)
-            memmove(to->to, from->from, from->n * size_of(from->type));
-    }
-}
-
-/* What rank `to` receives, from the sends to it in their order. */
-static void receive(struct shim_team *team, int to)
-{
-    std::map<int, size_t> n_received; /* of each rank */
-
-    for (const struct call &call : team->ranks[to]->queued[0]) {
-        if (call.kind != RECEIVE)
-            continue;
-        size_t skip = n_received[call.other]++;
-        const struct call *sent = NULL;
-
-        for (const struct call &other : team->ranks[call.other]->queued[0])
-            if (sent == NULL && other.kind == SEND && other.other == to &&
-                skip-- == 0)
-                sent = &other;
-        if (sent == NULL || sent->n != call.n)
-            shim_abort("a rank of NCCL receives what none sends");
-        memcpy(call.to, sent->from, call.n * size_of(call.type));
+        if (to.to != from.from)
+            memmove(to.to, from.from, from.n * sizeof(float));
     }
 }
 
 /* The next operation, to which all ranks have come. */
 static void run(struct shim_team *team)
 {
-    const std::vector<struct call> &first = team->ranks[0]->queued[0];
+    const size_t n_calls = team->ranks[0]->queued[0].size();
 
     shim_enter();
-    for (size_t k = 0; find(first, REDUCE, k) != NULL; k++)
-        reduce(team, k);
-    for (size_t k = 0; find(first, BROADCAST, k) != NULL; k++)
+    for (size_t k = 0; k < n_calls; k++)
         broadcast(team, k);
-    for (int r = 0; r < team->n_ranks; r++)
-        receive(team, r);
     shim_leave();
     for (const auto &rank : team->ranks)
         rank.second->queued.pop_front();
@@ -284,8 +210,10 @@ static void check_memory(const struct shim_rank *rank, const void *memory)
     const char *const at = static_cast<const char *>(memory);
 
     shim_check_reach(memory, 1);
-    if (heap->granule[(size_t)(at - heap->begin) / SHIM_GRANULE].owner !=
-        rank->device)
+    const int owner =
+        heap->granule[(size_t)(at - heap->begin) / SHIM_GRANULE].owner;
+
+    if (owner != SHIM_PINNED && owner != rank->device)
         shim_abort("NCCL is given memory of another device");
 }
 
@@ -296,10 +224,9 @@ static ncclResult_t enter(
 
     if (shim_device() != rank->device)
         shim_abort("NCCL is called with another device current");
-    if (call.n > 0 && call.kind != RECEIVE &&
-        (call.kind != BROADCAST || call.other == rank->rank))
+    if (call.n > 0 && call.root == rank->rank)
         check_memory(rank, call.from);
-    if (call.n > 0 && call.kind != SEND)
+    if (call.n > 0)
         check_memory(rank, call.to);
     rank->stream = stream;
     communicators[stream] = rank;
@@ -310,32 +237,9 @@ static ncclResult_t enter(
     return ncclGroupEnd();
 }
 
-ncclResult_t ncclAllReduce(const void *from, void *to, size_t n,
-    ncclDataType_t type, ncclRedOp_t, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t,
+    int root, ncclComm_t comm, cudaStream_t stream)
 {
     return enter(comm, stream,
-        {REDUCE, static_cast<const char *>(from), static_cast<char *>(to), n,
-            type, 0});
-}
-
-ncclResult_t ncclBroadcast(const void *from, void *to, size_t n,
-    ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream)
-{
-    return enter(comm, stream,
-        {BROADCAST, static_cast<const char *>(from), static_cast<char *>(to), n,
-            type, root});
-}
-
-ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type,
-    int other, ncclComm_t comm, cudaStream_t stream)
-{
-    return enter(comm, stream,
-        {SEND, static_cast<const char *>(from), NULL, n, type, other});
-}
-
-ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int other,
-    ncclComm_t comm, cudaStream_t stream)
-{
-    return enter(
-        comm, stream, {RECEIVE, NULL, static_cast<char *>(to), n, type, other});
+        {static_cast<const char *>(from), static_cast<char *>(to), n, root});
 }

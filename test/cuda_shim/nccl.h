@@ -20,14 +20,7 @@ typedef enum {
     ncclInProgress = 7
 } ncclResult_t;
 
-typedef enum {
-    ncclInt8 = 0,
-    ncclUint64 = 5,
-    ncclFloat32 = 7,
-    ncclFloat64 = 8
-} ncclDataType_t;
-
-typedef enum { ncclSum = 0 } ncclRedOp_t;
+typedef enum { ncclFloat32 = 7 } ncclDataType_t;
 
 typedef struct {
     int64_t number;
@@ -52,15 +45,8 @@ ncclResult_t ncclCommAbort(ncclComm_t comm);
 
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
-ncclResult_t ncclAllReduce(const void *from, void *to, size_t n,
-    ncclDataType_t type, ncclRedOp_t operation, ncclComm_t comm,
-    cudaStream_t stream);
 ncclResult_t ncclBroadcast(const void *from, void *to, size_t n,
     ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream);
-ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type,
-    int other, ncclComm_t comm, cudaStream_t stream);
-ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int other,
-    ncclComm_t comm, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

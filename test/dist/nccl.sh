@@ -20,6 +20,6 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 ${CC:-gcc} -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror \
     -Iinclude -Isrc -Icuda/dist -isystem "$folder" test/dist/nccl_device.c \
-    cuda/dist/nccl_staging.c -o "$out/nccl_device"
+    cuda/dist/nccl_device.c -o "$out/nccl_device"
 "$out/nccl_device"
 echo "NCCL: the transport compiles with the headers of $folder"

@@ -1,6 +1,6 @@
 /* dist/nccl_device.c -- a rank over NCCL leaves the calling thread the context
  * of CUDA that it had, and makes none on another device:
- * cuda/dist/nccl_staging.c over a stand-in for the runtime that counts
+ * cuda/dist/nccl_device.c over a stand-in for the runtime that counts
  * contexts.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -73,47 +73,6 @@ etx_status etx_nccl_check_cuda(
     (void)comm;
     (void)operation;
     return error == cudaSuccess ? ETX_OK : ETX_ERR_DEVICE;
-}
-
-/* What is staged is not called. */
-cudaError_t cudaMallocHost(void **out, size_t bytes)
-{
-    (void)out;
-    (void)bytes;
-    return cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaMalloc(void **out, size_t bytes)
-{
-    return cudaMallocHost(out, bytes);
-}
-
-cudaError_t cudaFreeHost(void *memory)
-{
-    (void)memory;
-    return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *memory)
-{
-    return cudaFreeHost(memory);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-    enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    (void)to;
-    (void)from;
-    (void)bytes;
-    (void)kind;
-    (void)stream;
-    return cudaErrorInvalidValue;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    (void)stream;
-    return cudaErrorInvalidValue;
 }
 
 /* Work on device 1 from a thread with this context. */
