@@ -111,7 +111,7 @@ OBJECTS := $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
 endif
 
 # With CUDA=1 the folder cuda/ replaces src/backend/cuda_absent.c. The runtime
-# is linked in; cuBLASLt is a shared library of the toolkit. Objects are for
+# is linked in; cuBLASLt is loaded with the first context on a device. Objects are for
 # compute capability 8.0 and 9.0, and PTX for later ones.
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(CUDA_HOME)/bin/nvcc
@@ -124,7 +124,7 @@ ifeq ($(CUDA),1)
 CUDA_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu)
 OBJECTS := $(filter-out %/backend/cuda_absent.o,$(OBJECTS)) \
     $(CUDA_SOURCES:%.cu=$(BUILD)/obj/%.o)
-LDLIBS_CUDA := -L$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lrt -ldl \
+LDLIBS_CUDA := -L$(CUDA_HOME)/lib64 -lcudart_static -lrt -ldl \
     -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -Wl,-rpath,$(CUDA_HOME)/lib64
 LDLIBS_LIB += -Wl,-rpath,'$$ORIGIN' $(LDLIBS_CUDA)
 endif

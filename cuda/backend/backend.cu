@@ -95,7 +95,8 @@ static etx_status make_device(struct etx_cuda *cuda, void *stream)
         reinterpret_cast<int64_t *>(cuda->staging + 2 * ETX_CUDA_STAGING);
     ETX_CUDA(cudaMallocFromPoolAsync(
         &cuda->workspace, ETX_CUDA_WORKSPACE, cuda->pool, cuda->stream));
-    return etx_cuda_check_blas(cublasLtCreate(&cuda->blas), "cublasLtCreate");
+    return etx_cuda_check_blas(
+        etx_blas.cublasLtCreate(&cuda->blas), "cublasLtCreate");
 }
 
 /* The context on the CPU. */
@@ -124,6 +125,7 @@ static etx_status open(struct etx_context *context)
     const int index = context->options.device_index;
 
     ETX_TRY(check_device(index));
+    ETX_TRY(etx_cuda_load_blas());
     ETX_TRY(make_host(context));
     ETX_TRY(etx_alloc(&cuda, 1, sizeof *cuda, "device context"));
     cuda->index = index;
@@ -152,7 +154,7 @@ static void free_device(struct etx_cuda *cuda)
     const struct etx_cuda_current current(cuda);
 
     if (cuda->blas != NULL)
-        (void)cublasLtDestroy(cuda->blas);
+        (void)etx_blas.cublasLtDestroy(cuda->blas);
     if (cuda->workspace != NULL)
         (void)cudaFreeAsync(cuda->workspace, cuda->stream);
     etx_cuda_close_memory(cuda);

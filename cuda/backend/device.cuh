@@ -12,7 +12,8 @@ extern "C" {
 #include "base/status.h"
 }
 
-#include <cublasLt.h>
+#include "cuda/backend/process.h"
+
 #include <cuda.h>
 #include <cuda_runtime.h>
 

@@ -16,10 +16,10 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what)
         return ETX_OK;
     return etx_fail(
         error == CUBLAS_STATUS_ALLOC_FAILED ? ETX_ERR_MEMORY : ETX_ERR_DEVICE,
-        "device cuda: %s: %s", what, cublasLtGetStatusString(error));
+        "device cuda: %s: %s", what, etx_blas.cublasLtGetStatusString(error));
 }
 
-#define ETX_BLAS(call) ETX_TRY(etx_cuda_check_blas((call), #call))
+#define ETX_BLAS(call) ETX_TRY(etx_cuda_check_blas(etx_blas.call, #call))
 
 /* Descriptors of a call of cuBLASLt, destroyed with this. */
 struct product {
@@ -31,15 +31,15 @@ struct product {
     ~product()
     {
         if (preference != NULL)
-            (void)cublasLtMatmulPreferenceDestroy(preference);
+            (void)etx_blas.cublasLtMatmulPreferenceDestroy(preference);
         if (result != NULL)
-            (void)cublasLtMatrixLayoutDestroy(result);
+            (void)etx_blas.cublasLtMatrixLayoutDestroy(result);
         if (second != NULL)
-            (void)cublasLtMatrixLayoutDestroy(second);
+            (void)etx_blas.cublasLtMatrixLayoutDestroy(second);
         if (first != NULL)
-            (void)cublasLtMatrixLayoutDestroy(first);
+            (void)etx_blas.cublasLtMatrixLayoutDestroy(first);
         if (operation != NULL)
-            (void)cublasLtMatmulDescDestroy(operation);
+            (void)etx_blas.cublasLtMatmulDescDestroy(operation);
     }
     product(const product &) = delete;
     product &operator=(const product &) = delete;
@@ -129,9 +129,10 @@ static etx_status query(cublasLtMatmulHeuristicResult_t *found, int *n_found,
         product, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions));
     for (const cublasLtMatmulPreferenceAttributes_t which : alignments)
         ETX_TRY(set_preference(product, which, alignment));
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda->blas,
-        product->operation, product->first, product->second, product->result,
-        product->result, product->preference, 1, found, n_found);
+    const cublasStatus_t status =
+        etx_blas.cublasLtMatmulAlgoGetHeuristic(cuda->blas, product->operation,
+            product->first, product->second, product->result, product->result,
+            product->preference, 1, found, n_found);
 
     if (status != CUBLAS_STATUS_NOT_SUPPORTED)
         return etx_cuda_check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
@@ -234,8 +235,8 @@ static cublasStatus_t multiply(struct etx_cuda *cuda,
     const float one = 1.0f;
     const float beta = gemm->add ? 1.0f : 0.0f;
 
-    return cublasLtMatmul(cuda->blas, product->operation, &one, gemm->b,
-        product->first, gemm->a, product->second, &beta, gemm->c,
+    return etx_blas.cublasLtMatmul(cuda->blas, product->operation, &one,
+        gemm->b, product->first, gemm->a, product->second, &beta, gemm->c,
         product->result, gemm->c, product->result, &plan->algorithm,
         cuda->workspace, ETX_CUDA_WORKSPACE, cuda->stream);
 }

@@ -39,9 +39,10 @@ here=$(pwd)
 LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 # cuBLASLt may be anywhere, as when it came with a Python package.
-if ! ldd bin/etx-bench | grep -q 'libcublasLt.* => /'; then
+if [ ! -e /usr/local/cuda/lib64/libcublasLt.so.13 ] &&
+    ! ldconfig -p 2> /dev/null | grep -q 'libcublasLt\.so\.13'; then
     file=$(timeout 30 find / \( -path /proc -o -path /sys \) -prune -o \
-        -name 'libcublasLt.so.*' -print 2> /dev/null | head -n 1)
+        -name libcublasLt.so.13 -print 2> /dev/null | head -n 1)
     [ -z "$file" ] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$(dirname "$file")
 fi
 exec test/gpu.sh "$here/bin" "$here/bin" "${1:-$here/report}"

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cublasLt.h"
+#include "dlfcn.h"
 #include "shim.h"
 
 extern "C" {
@@ -10,6 +11,8 @@ extern "C" {
 
 #include <math.h>
 
+#include <map>
+#include <string>
 #include <vector>
 
 #define CHAINS 4 /* of a sum, added at the end: not the order of the CPU */
@@ -391,4 +394,48 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
         shim_leave();
     });
     return CUBLAS_STATUS_SUCCESS;
+}
+
+/* --------------------------------------------------------------- loading -- */
+
+static int32_t is_hidden;
+
+void shim_hide_blas(int32_t hide)
+{
+    is_hidden = hide;
+}
+
+void *shim_dlopen(const char *file, int)
+{
+    if (file != std::string("libcublasLt.so.13"))
+        shim_abort("a library loaded that no device needs");
+    return is_hidden ? NULL : &is_hidden;
+}
+
+const char *shim_dlerror(void)
+{
+    return "libcublasLt.so.13: cannot open shared object file";
+}
+
+#define FUNCTION(name)                                                         \
+    {                                                                          \
+#name, reinterpret_cast < void *>(name)                                \
+    }
+
+void *shim_dlsym(void *, const char *name)
+{
+    static const std::map<std::string, void *> functions = {
+        FUNCTION(cublasLtGetStatusString), FUNCTION(cublasLtCreate),
+        FUNCTION(cublasLtDestroy), FUNCTION(cublasLtMatmulDescCreate),
+        FUNCTION(cublasLtMatmulDescDestroy),
+        FUNCTION(cublasLtMatmulDescSetAttribute),
+        FUNCTION(cublasLtMatrixLayoutCreate),
+        FUNCTION(cublasLtMatrixLayoutDestroy),
+        FUNCTION(cublasLtMatmulPreferenceCreate),
+        FUNCTION(cublasLtMatmulPreferenceDestroy),
+        FUNCTION(cublasLtMatmulPreferenceSetAttribute),
+        FUNCTION(cublasLtMatmulAlgoGetHeuristic), FUNCTION(cublasLtMatmul)};
+    const auto found = functions.find(name);
+
+    return found == functions.end() ? NULL : found->second;
 }

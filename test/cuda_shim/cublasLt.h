@@ -10,6 +10,8 @@
 
 #include "cuda_runtime.h"
 
+#define CUBLAS_VER_MAJOR 13
+
 enum cublasStatus_t {
     CUBLAS_STATUS_SUCCESS = 0,
     CUBLAS_STATUS_ALLOC_FAILED = 3,

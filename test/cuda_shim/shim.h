@@ -86,6 +86,8 @@ void shim_round_at_random(uint64_t seed);
 #define SHIM_ODD_PRODUCTS     1
 #define SHIM_ROUNDED_PRODUCTS 2
 void shim_refuse_products(int32_t which);
+/* 1: there is no cuBLASLt to be loaded. */
+void shim_hide_blas(int32_t is_hidden);
 /* Times that an algorithm was looked for. */
 int64_t shim_heuristics(void);
 

@@ -119,6 +119,22 @@ ETX_TEST(test_cuda_shim_fails_anywhere)
     close_search(&search);
 }
 
+/* A machine without cuBLASLt says so, and a later context finds it. */
+ETX_TEST(test_cuda_shim_no_blas)
+{
+    etx_context *context = NULL;
+
+    shim_hide_blas(1);
+    ck_assert_fails(open_device(&context), ETX_ERR_DEVICE,
+        "device cuda: cuBLASLt: libcublasLt.so.13: cannot open shared object");
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(shim_live(), 0);
+    shim_hide_blas(0);
+    ck_assert_ok(open_device(&context));
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+
 /* Whatever device is current in the calling thread, a context works on its own
  * and leaves the other current: the emulated streams report when not. */
 ETX_TEST(test_cuda_shim_current_device)
