@@ -144,7 +144,7 @@ static etx_status open(struct etx_context *context)
     etx_op_cuda(&context->table);
     context->ops = &context->table;
     context->stream = stream;
-    return ETX_OK;
+    return etx_cuda_keep(cuda);
 }
 
 static void free_device(struct etx_cuda *cuda)

@@ -45,6 +45,7 @@ struct etx_cuda {
     CUcontext context; /* the primary one of the device, retained */
     CUresult (*push)(CUcontext);
     CUresult (*pop)(CUcontext *);
+    CUresult (*retain)(CUcontext *, CUdevice);
     CUresult (*release)(CUdevice);
     int n_multiprocessors;
     int shared_bytes; /* that a block can have */
@@ -98,6 +99,8 @@ void etx_cuda_close_memory(struct etx_cuda *cuda);
 /* Retain the primary context of the device; release it. */
 etx_status etx_cuda_retain(struct etx_cuda *cuda);
 void etx_cuda_release(struct etx_cuda *cuda);
+/* Keep it for the contexts to come. */
+etx_status etx_cuda_keep(const struct etx_cuda *cuda);
 
 /* The device is current while this lives. Its context is pushed and popped:
  * cudaSetDevice() back to a device that the caller does not use would create a

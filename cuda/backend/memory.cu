@@ -53,18 +53,23 @@ static etx_status check_driver(CUresult result, const char *what)
 etx_status etx_cuda_retain(struct etx_cuda *cuda)
 {
     CUresult (*get)(CUdevice *, int) = NULL;
-    CUresult (*retain)(CUcontext *, CUdevice) = NULL;
     CUdevice device = 0;
 
     ETX_TRY(find(&get, "cuDeviceGet"));
-    ETX_TRY(find(&retain, "cuDevicePrimaryCtxRetain"));
+    ETX_TRY(find(&cuda->retain, "cuDevicePrimaryCtxRetain"));
     ETX_TRY(find(&cuda->release, "cuDevicePrimaryCtxRelease"));
     ETX_TRY(find(&cuda->push, "cuCtxPushCurrent"));
     ETX_TRY(find(&cuda->pop, "cuCtxPopCurrent"));
     ETX_TRY(check_driver(get(&device, cuda->index), "cuDeviceGet"));
     cuda->device = device;
     return check_driver(
-        retain(&cuda->context, device), "cuDevicePrimaryCtxRetain");
+        cuda->retain(&cuda->context, device), "cuDevicePrimaryCtxRetain");
+}
+
+etx_status etx_cuda_keep(const struct etx_cuda *cuda)
+{
+    return check_driver(
+        etx_cuda_hold(cuda->device, cuda->retain), "cuDevicePrimaryCtxRetain");
 }
 
 void etx_cuda_release(struct etx_cuda *cuda)

@@ -9,11 +9,13 @@
 #define TEXT_OF(value) #value
 #define FILE_OF(major) "libcublasLt.so." TEXT_OF(major)
 #define BLAS_FILE      FILE_OF(CUBLAS_VER_MAJOR)
+#define MAX_DEVICES    64 /* others are not held */
 
 struct etx_blas etx_blas;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool has_blas;
+static bool is_held[MAX_DEVICES];
 
 template <typename Function>
 static etx_status find(Function *out, void *library, const char *name)
@@ -53,4 +55,20 @@ etx_status etx_cuda_load_blas(void)
 
     (void)pthread_mutex_unlock(&lock);
     return status;
+}
+
+CUresult etx_cuda_hold(
+    CUdevice device, CUresult (*retain)(CUcontext *, CUdevice))
+{
+    CUcontext unused = NULL;
+    CUresult result = CUDA_SUCCESS;
+
+    if (device >= MAX_DEVICES)
+        return result;
+    (void)pthread_mutex_lock(&lock);
+    if (!is_held[device])
+        result = retain(&unused, device);
+    is_held[device] = result == CUDA_SUCCESS;
+    (void)pthread_mutex_unlock(&lock);
+    return result;
 }

@@ -9,6 +9,7 @@ extern "C" {
 }
 
 #include <cublasLt.h>
+#include <cuda.h>
 
 #define ETX_BLAS_FUNCTIONS(X)                                                  \
     X(cublasLtGetStatusString)                                                 \
@@ -36,5 +37,12 @@ extern struct etx_blas etx_blas; /* once etx_cuda_load_blas is ETX_OK */
 /* Load cuBLASLt, unless it is loaded: hundreds of megabytes that programs on
  * the CPU do without. ETX_ERR_DEVICE with the loader's text. */
 etx_status etx_cuda_load_blas(void);
+
+/* Hold a reference to the primary context of the device until the process ends,
+ * with the driver's function that retains one: where the program uses CUDA
+ * through this library alone, its last etx_context_free would destroy that
+ * context, and the next etx_context take some tenths of a second to make it. */
+CUresult etx_cuda_hold(
+    CUdevice device, CUresult (*retain)(CUcontext *, CUdevice));
 
 #endif

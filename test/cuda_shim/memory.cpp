@@ -314,6 +314,11 @@ static CUresult release_context(CUdevice device)
     return CUDA_SUCCESS;
 }
 
+int32_t shim_retained(int32_t device)
+{
+    return contexts[device].n_retained;
+}
+
 static CUresult push_context(CUcontext context)
 {
     const CUresult result = answer_driver();

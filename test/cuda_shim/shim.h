@@ -75,6 +75,8 @@ int32_t shim_capture_mode(void);
 void shim_set_device(int32_t device);
 /* Whether the process has a context of CUDA on the device. */
 int32_t shim_is_active(int32_t device);
+/* References to it that the library has. */
+int32_t shim_retained(int32_t device);
 
 /* Operands of products in TF32 are rounded up or down by chance, so that their
  * mean is right: random numbers from seed on. 0: to the nearest. */

@@ -119,6 +119,21 @@ ETX_TEST(test_cuda_shim_fails_anywhere)
     close_search(&search);
 }
 
+/* The last context of a device leaves one reference to CUDA's there, so that
+ * the next is made in no time; of other devices there is none. */
+ETX_TEST(test_cuda_shim_kept)
+{
+    etx_context *context = NULL;
+
+    for (int32_t i = 0; i < 3; i++) {
+        ck_assert_ok(open_device(&context));
+        ck_assert_int_eq(shim_retained(0), 2);
+        etx_context_free(context);
+        ck_assert_int_eq(shim_retained(0), 1);
+    }
+    ck_assert_int_eq(shim_retained(1), 0);
+}
+
 /* A machine without cuBLASLt says so, and a later context finds it. */
 ETX_TEST(test_cuda_shim_no_blas)
 {
