@@ -341,7 +341,7 @@ typedef struct etx_particle {
     float vertex[3];   /* x, y, z of its production, mm */
     float momentum[3]; /* px, py, pz at its production, GeV */
     int32_t charge;    /* units of e */
-    int32_t n_hits;    /* as the file says */
+    int32_t n_hits;    /* as the file says, 0 where it does not */
 } etx_particle;
 
 /* Truth of simulation. particle_ids [n_hits]: the particle of every hit, 0 =
@@ -611,7 +611,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(
     const etx_tracks *tracks, const etx_event *event, const char *path);
 /* Read such a file. A hit that the event lacks, or that occurs twice in one
  * track or next to a row without a track, is ETX_ERR_FORMAT; hits that the file
- * lacks have no track. In a file with -1 for none, 0 is a track. */
+ * lacks have no track. In a file with -1 for none, 0 is a track. Of
+ * a file with a column event_id the rows of an event read from
+ * eventNUMBER-hits.csv are those of its number; rows of several events where it
+ * has none, and no row of its number, are ETX_ERR_FORMAT. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path);
 /* Free it; NULL is allowed. */

@@ -26,7 +26,7 @@ const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS] = {
 /* An array with a row per hit that stands in the struct alone would be lost by
  * selections and leaked: the other fields are these. */
 struct other_fields {
-    int64_t n_hits, n_joined, n_features, n_particles, n_shared;
+    int64_t n_hits, number, n_joined, n_features, n_particles, n_shared;
     struct etx_borrowed_array borrowed[2];
     void *first_hit, *particles, *shared[3];
 };
@@ -94,6 +94,7 @@ etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
 
     ETX_NEW(event, 1, "event");
     event->n_hits = n_hits;
+    event->number = -1;
     ETX_NEW(event->hit_id, n_hits, "hit ids");
     ETX_CHECK(etx_alloc_copy(&event->position, positions, n_hits,
         3 * sizeof *event->position, "positions"));

@@ -54,6 +54,7 @@ struct etx_event {
     ETX_EVENT_COLUMNS(ETX_COLUMN_FIELD)
 #undef ETX_COLUMN_FIELD
     int64_t n_hits;
+    int64_t number;     /* of its file eventNUMBER-hits.csv, -1: unknown */
     int32_t n_joined;   /* events that are side by side here; 0: it is one */
     int64_t *first_hit; /* [n_joined + 1] of each, and n_hits */
     struct etx_borrowed_array borrowed_position; /* position on a device */

@@ -187,16 +187,34 @@ static etx_status parse_lines(int64_t *n_rows, struct reader *reader)
 /* Rows to allocate: one for each line that is left, but in proportion to the
  * file. A cell that is read needs two bytes, one that is ignored needs one;
  * of shorter lines, the one that exceeds max is not the first at fault. */
-static int64_t row_capacity(const struct reader *reader, int32_t n_wanted)
+static int64_t row_capacity(const struct reader *reader)
 {
     const int64_t left = reader->end - reader->at;
-    const int64_t max = (left + 1) / (reader->n_fields + n_wanted);
     const char *at = reader->at;
     int64_t n_lines = 1;
+    int64_t n_bytes = reader->n_fields;
+
+    for (int32_t cell = 0; cell < reader->n_fields; cell++)
+        n_bytes += reader->field[cell].kind != ETX_CSV_IGNORED;
+    const int64_t max = (left + 1) / n_bytes;
 
     for (; (at = memchr(at, '\n', (size_t)(reader->end - at))) != NULL; at++)
         n_lines++;
     return n_lines <= max ? n_lines : max + 1;
+}
+
+/* Where [begin, end) ends without its blank last lines. */
+static const char *drop_blank_lines(const char *begin, const char *end)
+{
+    for (;;) {
+        const char *at = end;
+
+        at -= at > begin && at[-1] == '\n';
+        at -= at < end && at > begin && at[-1] == '\r';
+        if (at == end || at == begin || at[-1] != '\n')
+            return end;
+        end = at;
+    }
 }
 
 static etx_status open_text(struct reader *reader, struct etx_bytes *text,
@@ -215,6 +233,7 @@ static etx_status open_text(struct reader *reader, struct etx_bytes *text,
         return etx_fail(ETX_ERR_FORMAT,
             "%s:1:1: the file is empty, expected %s", path, expected);
     ETX_CHECK(etx_csv_check_text(path, reader->at, reader->end));
+    reader->end = drop_blank_lines(reader->at, reader->end);
 done:
     return status;
 }
@@ -254,7 +273,7 @@ static etx_status name_cell(struct etx_csv *csv, struct reader *reader,
             "%s:1:%d: a second column %s, the first is %d", csv->path, cell + 1,
             csv->wanted[column].name, csv->cell[column] + 1);
     csv->cell[column] = cell;
-    reader->field[cell].kind = csv->wanted[column].kind;
+    reader->field[cell].kind = csv->wanted[column].kind & ~ETX_CSV_OPTIONAL;
     return ETX_OK;
 }
 
@@ -274,7 +293,7 @@ static etx_status read_names(struct etx_csv *csv, struct reader *reader)
         begin = after + 1;
     }
     for (int32_t k = 0; k < csv->n_wanted; k++)
-        if (csv->cell[k] < 0)
+        if (csv->cell[k] < 0 && (csv->wanted[k].kind & ETX_CSV_OPTIONAL) == 0)
             return etx_fail(ETX_ERR_FORMAT,
                 "%s:1:1: there is no column %s in the first line", csv->path,
                 csv->wanted[k].name);
@@ -288,8 +307,11 @@ static etx_status allocate_columns(
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < csv->n_wanted; k++) {
-        struct field *field = &reader->field[csv->cell[k]];
         const char *name = csv->wanted[k].name;
+
+        if (csv->cell[k] < 0)
+            continue;
+        struct field *field = &reader->field[csv->cell[k]];
 
         field->stride =
             field->kind == ETX_CSV_INT64 ? sizeof(int64_t) : sizeof(float);
@@ -319,7 +341,7 @@ etx_status etx_csv_read(struct etx_csv *out, const char *path,
     ETX_NEW(reader, 1, "a CSV reader");
     ETX_CHECK(open_text(reader, &text, path, "a line with column names"));
     ETX_CHECK(read_names(&csv, reader));
-    const int64_t capacity = row_capacity(reader, n_wanted);
+    const int64_t capacity = row_capacity(reader);
     ETX_CHECK(allocate_columns(&csv, reader, capacity));
     ETX_CHECK(parse_lines(&csv.n_rows, reader));
     *out = csv;
@@ -338,7 +360,36 @@ void etx_csv_release(struct etx_csv *csv)
         etx_free(csv->int64_values[k]);
         etx_free(csv->float_values[k]);
     }
+    etx_free(csv->file_row);
     memset(csv, 0, sizeof *csv);
+}
+
+/* Move row `from` of all columns to row `to`. */
+static void move_row(struct etx_csv *csv, int64_t to, int64_t from)
+{
+    for (int32_t k = 0; k < csv->n_wanted; k++) {
+        if (csv->int32_values[k] != NULL)
+            csv->int32_values[k][to] = csv->int32_values[k][from];
+        if (csv->int64_values[k] != NULL)
+            csv->int64_values[k][to] = csv->int64_values[k][from];
+        if (csv->float_values[k] != NULL)
+            csv->float_values[k][to] = csv->float_values[k][from];
+    }
+    csv->file_row[to] = from;
+}
+
+etx_status etx_csv_keep(struct etx_csv *csv, int32_t column, int64_t value)
+{
+    int64_t n = 0;
+    etx_status status;
+
+    ETX_NEW(csv->file_row, csv->n_rows, "rows of a file");
+    for (int64_t row = 0; row < csv->n_rows; row++)
+        if (csv->int64_values[column][row] == value)
+            move_row(csv, n++, row);
+    csv->n_rows = n;
+done:
+    return status;
 }
 
 etx_status etx_csv_fail(
@@ -353,7 +404,8 @@ etx_status etx_csv_fail(
     else
         (void)etx_format_float(value, csv->float_values[column][row]);
     return etx_fail(ETX_ERR_FORMAT, "%.300s:%" PRId64 ":%d: %s %s %s",
-        csv->path, row + 2, csv->cell[column] + 1, csv->wanted[column].name,
+        csv->path, (csv->file_row == NULL ? row : csv->file_row[row]) + 2,
+        csv->cell[column] + 1, csv->wanted[column].name,
         value, fault);
 }
 
@@ -394,12 +446,14 @@ etx_status etx_csv_read_matrix(
     ETX_CHECK(open_text(reader, &text, path, "lines of numbers"));
     ETX_CHECK(count_cells(&n_cells, reader));
     reader->n_fields = (int32_t)n_cells;
-    const int64_t capacity = row_capacity(reader, reader->n_fields);
+    for (int64_t k = 0; k < n_cells; k++)
+        reader->field[k] = (struct field){
+            ETX_CSV_FLOAT, (size_t)n_cells * sizeof *values, NULL};
+    const int64_t capacity = row_capacity(reader);
     ETX_CHECK(etx_alloc(&values, capacity, (size_t)n_cells * sizeof *values,
         "a table of numbers"));
     for (int64_t k = 0; k < n_cells; k++)
-        reader->field[k] = (struct field){ETX_CSV_FLOAT,
-            (size_t)n_cells * sizeof *values, (char *)(values + k)};
+        reader->field[k].values = (char *)(values + k);
     ETX_CHECK(parse_lines(&n_lines, reader));
     *out = values;
     *n_rows = n_lines;

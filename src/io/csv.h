@@ -2,8 +2,8 @@
  *
  * A first line names the columns; requested ones are found by name, others
  * are passed over. Cells are separated by commas and never quoted. Lines end
- * with LF or CR LF, the last one may end with the file; a byte order mark is
- * passed over. Anything else is ETX_ERR_FORMAT with PATH:LINE, where one cell
+ * with LF or CR LF, the last one may end with the file; a byte order mark and
+ * blank lines at the end are passed over. Anything else is ETX_ERR_FORMAT with PATH:LINE, where one cell
  * is wrong PATH:LINE:CELL (both from one, CELL the index in its line), and the
  * text found.
  *
@@ -21,7 +21,8 @@ enum etx_csv_kind {
     ETX_CSV_IGNORED,
     ETX_CSV_INT32,
     ETX_CSV_INT64,
-    ETX_CSV_FLOAT
+    ETX_CSV_FLOAT,
+    ETX_CSV_OPTIONAL = 8 /* added to a kind: the file may lack the column */
 };
 
 struct etx_csv_wanted {
@@ -30,13 +31,14 @@ struct etx_csv_wanted {
 };
 
 /* A file read. Column k is the k-th wanted; the one of the pointers that fits
- * its kind is set: [n_rows]. */
+ * its kind is set: [n_rows], unless the column is optional and not there. */
 struct etx_csv {
     const char *path;                    /* borrowed */
     const struct etx_csv_wanted *wanted; /* [n_wanted], borrowed */
     int64_t n_rows;
     int32_t n_wanted;
-    int32_t cell[ETX_CSV_MAX_WANTED]; /* index of the column in a line */
+    int32_t cell[ETX_CSV_MAX_WANTED]; /* index of the column in a line, or -1 */
+    int64_t *file_row;                /* [n_rows] in the file; NULL: the same */
     int32_t *int32_values[ETX_CSV_MAX_WANTED];
     int64_t *int64_values[ETX_CSV_MAX_WANTED];
     float *float_values[ETX_CSV_MAX_WANTED];
@@ -46,6 +48,10 @@ struct etx_csv {
 etx_status etx_csv_read(struct etx_csv *out, const char *path,
     const struct etx_csv_wanted *wanted, int32_t n_wanted);
 void etx_csv_release(struct etx_csv *csv);
+
+/* Keep the rows with this value of a column of 64-bit integers, and which rows
+ * of the file they were. */
+etx_status etx_csv_keep(struct etx_csv *csv, int32_t column, int64_t value);
 
 /* ETX_ERR_FORMAT "PATH:LINE:CELL: NAME VALUE FAULT" for a cell whose number
  * is well-formed and wrong. */

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/text.h"
 #include "data/cell_features.h"
 #include "data/event.h"
 #include "data/id_index.h"
@@ -43,7 +44,7 @@ enum { TRUTH_HIT, TRUTH_PARTICLE, TRUTH_WEIGHT };
 static const struct etx_csv_wanted truth_columns[] = {
     [TRUTH_HIT] = {"hit_id", ETX_CSV_INT64},
     [TRUTH_PARTICLE] = {"particle_id", ETX_CSV_INT64},
-    [TRUTH_WEIGHT] = {"weight", ETX_CSV_FLOAT},
+    [TRUTH_WEIGHT] = {"weight", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
 };
 
 enum {
@@ -62,9 +63,11 @@ static const struct etx_csv_wanted particle_columns[] = {
     [PARTICLE_MOMENTUM] = {"px", ETX_CSV_FLOAT},
     [PARTICLE_MOMENTUM + 1] = {"py", ETX_CSV_FLOAT},
     [PARTICLE_MOMENTUM + 2] = {"pz", ETX_CSV_FLOAT},
-    [PARTICLE_CHARGE] = {"q", ETX_CSV_INT32},
-    [PARTICLE_HITS] = {"nhits", ETX_CSV_INT32},
+    [PARTICLE_CHARGE] = {"q", ETX_CSV_FLOAT},
+    [PARTICLE_HITS] = {"nhits", ETX_CSV_INT32 | ETX_CSV_OPTIONAL},
 };
+
+#define MAX_CHARGE 1000000 /* whole in a float */
 
 #define COUNT(array) ((int32_t)(sizeof(array) / sizeof(array)[0]))
 
@@ -103,6 +106,26 @@ static etx_status find_row(int64_t *out, const struct etx_id_index *index,
 }
 
 /* ---------------------------------------------------------------- hits -- */
+
+/* The number of a file .../eventNUMBER-hits.csv, -1 of another name. */
+static int64_t number_of(const char *path)
+{
+    static const char event[] = "event";
+    static const char hits[] = "-hits.csv";
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    const char *after;
+    int64_t number = 0;
+
+    if (strncmp(name, event, sizeof event - 1) != 0)
+        return -1;
+    name += sizeof event - 1;
+    after = etx_parse_int64(&number, name, name + strlen(name));
+    if (after == NULL || number < 0 ||
+        strncmp(after, hits, sizeof hits - 1) != 0)
+        return -1;
+    return number;
+}
 
 static etx_status make_event(etx_event **out, const struct etx_csv *hits)
 {
@@ -176,6 +199,19 @@ done:
 
 /* --------------------------------------------------------------- truth -- */
 
+/* The charge of a row, which tables of floats have as -1.0. */
+static etx_status read_charge(
+    int32_t *charge, const struct etx_csv *csv, int64_t row)
+{
+    const float q = csv->float_values[PARTICLE_CHARGE][row];
+
+    if (q != truncf(q) || fabsf(q) > (float)MAX_CHARGE)
+        return etx_csv_fail(
+            csv, row, PARTICLE_CHARGE, "is no whole number of charges");
+    *charge = (int32_t)q;
+    return ETX_OK;
+}
+
 static etx_status read_particles(etx_particle **out, int64_t *n_particles,
     struct etx_id_index *index, const char *path)
 {
@@ -190,8 +226,9 @@ static etx_status read_particles(etx_particle **out, int64_t *n_particles,
     for (int64_t row = 0; row < csv.n_rows; row++) {
         etx_particle *particle = &particles[row];
         particle->id = csv.int64_values[PARTICLE_ID][row];
-        particle->charge = csv.int32_values[PARTICLE_CHARGE][row];
-        particle->n_hits = csv.int32_values[PARTICLE_HITS][row];
+        ETX_CHECK(read_charge(&particle->charge, &csv, row));
+        if (csv.int32_values[PARTICLE_HITS] != NULL)
+            particle->n_hits = csv.int32_values[PARTICLE_HITS][row];
         if (particle->n_hits < 0) {
             status = etx_csv_fail(&csv, row, PARTICLE_HITS, "is negative");
             goto done;
@@ -215,6 +252,7 @@ done:
 struct truth {
     int64_t *particle_id; /* [n_hits] -1 before the hit's first row was seen */
     float *weight;        /* [n_hits] of all rows of the hit */
+    int has_weights;      /* 0: hits weigh the same */
     int64_t n_particles;
     etx_particle *particles; /* [n_particles] */
     int64_t n_shared;        /* later rows of hits */
@@ -301,7 +339,8 @@ static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
 
     for (int64_t row = 0; row < csv->n_rows; row++) {
         const int64_t id = csv->int64_values[TRUTH_PARTICLE][row];
-        const float weight = csv->float_values[TRUTH_WEIGHT][row];
+        const float weight =
+            truth->has_weights ? csv->float_values[TRUTH_WEIGHT][row] : 0.0f;
         int64_t hit = -1;
         int64_t particle = -1;
 
@@ -349,11 +388,13 @@ static etx_status read_truth(etx_event *event,
         &truth.particles, &truth.n_particles, &index, paths->particles));
     ETX_CHECK(
         etx_csv_read(&csv, paths->truth, truth_columns, COUNT(truth_columns)));
+    truth.has_weights = csv.float_values[TRUTH_WEIGHT] != NULL;
     ETX_CHECK(allocate_truth(&truth, event->n_hits, csv.n_rows));
     ETX_CHECK(scatter_truth(&truth, &csv, paths, hits, &index));
     ETX_CHECK(check_all_hits(&truth, event, paths));
-    ETX_CHECK(etx_event_replace_truth(event, truth.particle_id, truth.weight,
-        truth.n_particles, truth.particles));
+    ETX_CHECK(etx_event_replace_truth(event, truth.particle_id,
+        truth.has_weights ? truth.weight : NULL, truth.n_particles,
+        truth.particles));
     if (truth.n_shared > 0)
         ETX_CHECK(etx_event_replace_shared(
             event, truth.n_shared, truth.shared_hit, truth.shared_id));
@@ -374,6 +415,7 @@ etx_status etx_event_csv_read(etx_event **out,
     etx_status status = ETX_OK;
 
     ETX_CHECK(read_hits(&event, &hits, paths->hits));
+    event->number = number_of(paths->hits);
     if (paths->cells != NULL)
         ETX_CHECK(read_cells(event, paths, &hits, detector));
     if (paths->truth != NULL)

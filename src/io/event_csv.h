@@ -5,6 +5,8 @@
  * truth:     hit_id, particle_id, weight; a row for every hit
  * particles: particle_id, vx, vy, vz, px, py, pz, q, nhits
  *
+ * Without a column weight hits weigh the same, without nhits it is 0.
+ *
  * Columns in any order, rows too; ids may have gaps. An id that occurs twice,
  * a hit or particle that another file names and its own lacks, and a hit
  * without truth are ETX_ERR_FORMAT.

@@ -13,6 +13,7 @@
 #include "io/csv.h"
 #include "io/file.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define NO_TRACK (-1)
@@ -23,11 +24,12 @@
 
 static const char first_line[] = "hit_id,track_id\n";
 
-enum { HIT_ID, TRACK_ID, N_COLUMNS };
+enum { HIT_ID, TRACK_ID, EVENT_ID, N_COLUMNS };
 
 static const struct etx_csv_wanted columns[N_COLUMNS] = {
     [HIT_ID] = {"hit_id", ETX_CSV_INT64},
     [TRACK_ID] = {"track_id", ETX_CSV_INT64},
+    [EVENT_ID] = {"event_id", ETX_CSV_INT64 | ETX_CSV_OPTIONAL},
 };
 
 /* ------------------------------------------------------------- writing -- */
@@ -116,6 +118,33 @@ done:
 }
 
 /* ------------------------------------------------------------- reading -- */
+
+/* Keep the rows of the event, where the file says which they are. */
+static etx_status keep_event(struct etx_csv *csv, const etx_event *event)
+{
+    const int64_t *event_id = csv->int64_values[EVENT_ID];
+    etx_status status = ETX_OK;
+
+    if (event_id == NULL || csv->n_rows == 0)
+        return ETX_OK;
+    const int64_t first = event_id[0];
+
+    if (event->number >= 0) {
+        ETX_CHECK(etx_csv_keep(csv, EVENT_ID, event->number));
+        if (csv->n_rows == 0)
+            ETX_FAIL(ETX_ERR_FORMAT,
+                "%.300s: no row has event_id %" PRId64
+                ", the number of the event; the first has %" PRId64,
+                csv->path, event->number, first);
+    }
+    for (int64_t row = 1; row < csv->n_rows; row++)
+        if (event_id[row] != event_id[0])
+            return etx_csv_fail(csv, row, EVENT_ID,
+                "is a second event, and the number of this one is unknown: "
+                "no file eventNUMBER-hits.csv");
+done:
+    return status;
+}
 
 /* What stands for no track in the file: 0, or -1 where a row has it, as the
  * clusterings of scikit-learn number. */
@@ -261,6 +290,7 @@ etx_status etx_tracks_csv_read(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_csv_read(&csv, path, columns, N_COLUMNS));
+    ETX_CHECK(keep_event(&csv, event));
     ETX_NEW(label, csv.n_rows, "labels");
     ETX_CHECK(sort_rows(&rows, label, &csv, event));
     ETX_CHECK(etx_tracks_group(&tracks, csv.n_rows, rows.label, 1));

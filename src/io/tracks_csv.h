@@ -13,7 +13,9 @@
 etx_status etx_tracks_csv_write(
     const etx_tracks *tracks, const etx_event *event, const char *path);
 
-/* Any track ids from -1 on, which the tracks keep. */
+/* Any track ids from -1 on, which the tracks keep. Of a file with event_id the
+ * rows of the event's number; several events where that is unknown, and none of
+ * the number, are ETX_ERR_FORMAT. */
 etx_status etx_tracks_csv_read(
     etx_tracks **out, const etx_event *event, const char *path);
 

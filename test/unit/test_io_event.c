@@ -81,8 +81,8 @@ static const struct truth_row truth_rows[] = {
         TWO_PARTICLES, "truth.csv:4:9: weight 3e38 makes that of the hit"},
     {"weight nan", TRUTH "3,0,0,0,0,0,0,0,nan\n", ONE_PARTICLE,
         "truth.csv:2:9: found \"nan\""},
-    {"no weight", "hit_id,particle_id\n", ONE_PARTICLE,
-        "there is no column weight"},
+    {"no particle_id", "hit_id,weight\n", ONE_PARTICLE,
+        "there is no column particle_id"},
     {"particle 0", GOOD_TRUTH, PARTICLES "0,13,0,0,1,1,0,2,-1,2\n",
         "particles.csv:2:1: particle_id 0 is not positive"},
     {"particle twice", GOOD_TRUTH,
@@ -95,7 +95,11 @@ static const struct truth_row truth_rows[] = {
     {"negative nhits", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,-1,-2\n",
         "particles.csv:2:10: nhits -2 is negative"},
     {"charge of a third", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,0.33,2\n",
-        "particles.csv:2:9: found \"0.33\""},
+        "particles.csv:2:9: q 0.33 is no whole number of charges"},
+    {"charge beyond an integer", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,3e9,2\n",
+        "particles.csv:2:9: q 3000000000 is no whole number of charges"},
+    {"no charge", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,,2\n",
+        "particles.csv:2:9: found \"\", expected a number"},
     {"no q", GOOD_TRUTH, "particle_id,vx,vy,vz,px,py,pz,nhits\n",
         "particles.csv:1:1: there is no column q"},
     {"empty truth", "", ONE_PARTICLE, "truth.csv:1:1"},
@@ -184,6 +188,24 @@ IO_TEST(test_io_event_shared_hits)
     ck_assert_int_eq(etx_event_shared_hits(event)[0], 1);
     ck_assert_int_eq(etx_event_shared_particle_ids(event)[0], 7);
     ck_assert(event->weight[0] == 0.5f && event->weight[1] == 0.375f);
+}
+
+/* Truth without weights, particles without nhits and with charges of a table of
+ * floats. */
+IO_TEST(test_io_event_of_other_tools)
+{
+    scoped_event *event = NULL;
+
+    (void)io_write_text("e-hits.csv", TWO_HITS);
+    (void)io_write_text("e-truth.csv", "hit_id,particle_id\n3,7\n7,0\n");
+    (void)io_write_text("e-particles.csv",
+        "particle_id,vx,vy,vz,px,py,pz,q\n7,0,0,1,1,0,2,-1.0\n8,0,0,1,1,0,2,2e0"
+        "\n");
+    ck_assert_ok(etx_event_read_trackml(&event, io_path("e"), NULL));
+    ck_assert(event->weight[0] == 0.5f && event->weight[1] == 0.5f);
+    ck_assert_int_eq(event->particles[0].charge, -1);
+    ck_assert_int_eq(event->particles[0].n_hits, 0);
+    ck_assert_int_eq(event->particles[1].charge, 2);
 }
 
 /* A module that the detector lacks, and missing files. */

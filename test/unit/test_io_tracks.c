@@ -89,6 +89,8 @@ static const struct tracks_row rows[] = {
     {"some hits", HEAD "77,1\n4,1\n", NULL, {-1, -1, 0, -1, 0, -1}},
     {"other columns", "event_id,track_id,hit_id\n1,7,3\n1,7,10\n", NULL,
         {0, 0, -1, -1, -1, -1}},
+    {"two events", "event_id,track_id,hit_id\n1,7,3\n2,7,10\n",
+        "t.csv:3:1: event_id 2 is a second event", NONE},
     {"ids of 63 bits",
         HEAD "8,9223372036854775807\n10,4503599627370497\n"
              "3,9223372036854775807\n4,0\n",
@@ -176,6 +178,52 @@ IO_TEST(test_io_tracks_shared_hit)
     ck_assert_int_eq(etx_tracks_count(again), 2);
     ck_assert_mem_eq(etx_tracks_offsets(again), offsets, sizeof offsets);
     ck_assert_mem_eq(etx_tracks_hits(again), hits, sizeof hits);
+}
+
+struct event_row {
+    const char *hits;  /* name of the file of hits */
+    const char *text;  /* of the tracks */
+    const char *piece; /* of the message; NULL: the hits 1, 2 are in a track */
+};
+
+static const struct event_row event_rows[] = {
+    {"event000000012-hits.csv",
+        "event_id,hit_id,track_id\n2,1,4\n2,2,5\n2,9,6\n12,1,4\n12,2,4\n",
+        NULL},
+    {"event12-hits.csv", "hit_id,track_id,event_id\n1,3,12\n2,3,12\n", NULL},
+    {"event12-hits.csv", "hit_id,track_id\n1,3\n2,3\n", NULL},
+    {"run12-hits.csv", "hit_id,track_id,event_id\n1,3,7\n2,3,7\n", NULL},
+    {"event12-hits.csv", "event_id,hit_id,track_id\n2,1,4\n12,1,4\n12,7,4\n",
+        "t.csv:4:2: hit_id 7 is not in the event"},
+    {"event12-hits.csv", "event_id,hit_id,track_id\n2,1,4\n3,1,4\n",
+        "t.csv: no row has event_id 12, the number of the event; the first has "
+        "2"},
+    {"run12-hits.csv", "event_id,hit_id,track_id\n12,1,4\n2,1,4\n",
+        "t.csv:3:1: event_id 2 is a second event"},
+    {"event12x-hits.csv", "event_id,hit_id,track_id\n12,1,4\n2,1,4\n",
+        "t.csv:3:1: event_id 2 is a second event"},
+};
+
+/* Of a submission of several events, the rows of this one. */
+IO_TEST(test_io_tracks_of_events, .rows = ROWS(event_rows))
+{
+    const struct event_row *row = &event_rows[_i];
+    scoped_event *event = NULL;
+    scoped_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_event_read_trackml_files(&event,
+        io_write_text(row->hits,
+            "hit_id,x,y,z,volume_id,layer_id,module_id\n"
+            "1,10,0,0,8,2,1\n2,20,0,0,8,4,1\n"),
+        NULL, NULL, NULL, NULL));
+    const etx_status status = etx_tracks_read_csv(
+        &tracks, event, io_write_text("t.csv", row->text));
+
+    io_expect_row(row->hits, status, row->piece);
+    if (tracks != NULL) {
+        ck_assert_int_eq(etx_tracks_count(tracks), 1);
+        ck_assert_int_eq(etx_tracks_offsets(tracks)[1], 2);
+    }
 }
 
 struct ids_row {
