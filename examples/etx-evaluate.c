@@ -127,7 +127,7 @@ static void add_tracks_of(
 /* One file of tracks for every event. */
 static int expand_tracks(struct options *o)
 {
-    struct program_list expanded = {0, NULL};
+    struct program_list expanded = {.count = 0};
 
     if (o->tracks.count == 1 && is_folder(o->tracks.item[0])) {
         const int result = program_check_names(&o->events, "-tracks.csv");

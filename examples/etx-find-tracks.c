@@ -21,8 +21,8 @@
 #define MAX_CONTEXTS 64
 
 static const char summary[] =
-    "Find tracks in events with a model file. With several events, --out,\n"
-    "--svg and --timing-json name folders.";
+    "Find tracks in events with a model file. With several events, or a folder\n"
+    "of them, --out, --svg and --timing-json name folders.";
 
 struct options {
     const char *model, *hits, *cells, *truth, *particles, *out, *detector;
@@ -124,15 +124,22 @@ static int write_timing_json(const char *path, const etx_stage_timing *timing)
     return failed ? program_error("%s: cannot be written", path) : 0;
 }
 
+static int is_folder(const char *path)
+{
+    struct stat information;
+
+    return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
+}
+
 /* Output file of an event: `out` itself, or out/NAME.ending with several
- * events. The caller frees it. */
+ * events, a folder of them, or where `out` is a folder. The caller frees it. */
 static char *output_path(const struct options *o, const char *out,
     const char *name, const char *ending)
 {
     const size_t size = strlen(out) + strlen(name) + strlen(ending) + 2;
     char *path = program_allocate((int64_t)size, 1);
 
-    if (o->events.count <= 1) {
+    if (o->events.count <= 1 && !o->events.of_folder && !is_folder(out)) {
         memcpy(path, out, strlen(out) + 1);
         return path;
     }

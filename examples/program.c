@@ -514,17 +514,19 @@ static int add_event(struct program_list *list, const char *path)
 
 int program_expand_events(struct program_list *events)
 {
-    struct program_list expanded = {0, NULL};
+    struct program_list expanded = {.count = 0};
     int result = 0;
 
     for (int64_t k = 0; result == 0 && k < events->count; k++) {
         const char *path = events->item[k];
         struct stat information;
 
-        if (stat(path, &information) == 0 && S_ISDIR(information.st_mode))
+        if (stat(path, &information) == 0 && S_ISDIR(information.st_mode)) {
+            expanded.of_folder = 1;
             result = add_folder(&expanded, path);
-        else
+        } else {
             result = add_event(&expanded, path);
+        }
     }
     if (result != 0) {
         program_list_free(&expanded);

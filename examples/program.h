@@ -18,7 +18,8 @@
 /* A growing list of strings that it owns. */
 struct program_list {
     int64_t count;
-    char **item; /* [count] */
+    char **item;       /* [count] */
+    int32_t of_folder; /* 1: program_expand_events found a folder in it */
 };
 
 /* A command line option. One of the pointers says where its value is stored. */

@@ -115,6 +115,11 @@ exits 2 "$programs/etx-find-tracks" --event examples/data --event "$out/same" \
 grep -q 'would share the file event000000001-tracks.csv' "$out/stderr" ||
     fail 'events of one name'
 [ ! -e "$out/twice" ] || fail 'events of one name wrote something'
+# A folder is answered by a folder, also where it holds one event or is there.
+exits 0 "$programs/etx-find-tracks" --event "$out/same" --out "$out/of-one"
+cmp -s "$out/tracks.csv" "$out/of-one/event000000001-tracks.csv" ||
+    fail 'a folder of one event'
+exits 0 "$programs/etx-find-tracks" --event $event --out "$out/of-one"
 exits 2 "$programs/etx-evaluate" --event $event --event "$out/same" \
     --tracks "$out/all"
 grep -q 'event000000001-tracks.csv' "$out/stderr" || fail 'tracks of one name'
@@ -135,6 +140,16 @@ for key in n_particles_selected n_particles_reconstructable n_tracks \
     trackml_score primary_score technical_efficiency_low technical_efficiency_high; do
     grep -q "\"$key\"" "$out/stdout" || fail "evaluate: no key $key"
 done
+# Of a submission of two events, the lines of this one.
+awk -F, 'NR == 1 { print "event_id," $0; next }
+    { print "0," $1 ",1"; print "1," $0 }' "$out/tracks.csv" >"$out/submission.csv"
+mv "$out/stdout" "$out/alone"
+exits 0 "$programs/etx-evaluate" --event $event --tracks "$out/submission.csv" \
+    --min-pt 0.5 --json
+cmp -s "$out/alone" "$out/stdout" || fail 'evaluate: two events'
+exits 1 "$programs/etx-evaluate" --event examples/data/event000000002 \
+    --tracks "$out/submission.csv"
+grep -q 'no row has event_id 2' "$out/stderr" || fail 'evaluate: no such event'
 for matching in double-majority atlas perfect; do
     exits 0 "$programs/etx-evaluate" --event $event \
         --tracks "$out/tracks.csv" --matching $matching
