@@ -68,8 +68,8 @@ etx_status etx_cuda_retain(struct etx_cuda *cuda)
 
 etx_status etx_cuda_keep(const struct etx_cuda *cuda)
 {
-    return check_driver(
-        etx_cuda_hold(cuda->device, cuda->retain), "cuDevicePrimaryCtxRetain");
+    return check_driver(etx_cuda_keep_context(cuda->device, cuda->retain),
+        "cuDevicePrimaryCtxRetain");
 }
 
 void etx_cuda_release(struct etx_cuda *cuda)

@@ -9,13 +9,13 @@
 #define TEXT_OF(value) #value
 #define FILE_OF(major) "libcublasLt.so." TEXT_OF(major)
 #define BLAS_FILE      FILE_OF(CUBLAS_VER_MAJOR)
-#define MAX_DEVICES    64 /* others are not held */
+#define MAX_DEVICES    64 /* others are not kept */
 
 struct etx_blas etx_blas;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool has_blas;
-static bool is_held[MAX_DEVICES];
+static bool is_kept[MAX_DEVICES];
 
 template <typename Function>
 static etx_status find(Function *out, void *library, const char *name)
@@ -57,7 +57,7 @@ etx_status etx_cuda_load_blas(void)
     return status;
 }
 
-CUresult etx_cuda_hold(
+CUresult etx_cuda_keep_context(
     CUdevice device, CUresult (*retain)(CUcontext *, CUdevice))
 {
     CUcontext unused = NULL;
@@ -66,9 +66,9 @@ CUresult etx_cuda_hold(
     if (device >= MAX_DEVICES)
         return result;
     (void)pthread_mutex_lock(&lock);
-    if (!is_held[device])
+    if (!is_kept[device])
         result = retain(&unused, device);
-    is_held[device] = result == CUDA_SUCCESS;
+    is_kept[device] = result == CUDA_SUCCESS;
     (void)pthread_mutex_unlock(&lock);
     return result;
 }

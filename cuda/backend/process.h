@@ -38,11 +38,11 @@ extern struct etx_blas etx_blas; /* once etx_cuda_load_blas is ETX_OK */
  * the CPU do without. ETX_ERR_DEVICE with the loader's text. */
 etx_status etx_cuda_load_blas(void);
 
-/* Hold a reference to the primary context of the device until the process ends,
+/* Keep a reference to the primary context of the device until the process ends,
  * with the driver's function that retains one: where the program uses CUDA
  * through this library alone, its last etx_context_free would destroy that
  * context, and the next etx_context take some tenths of a second to make it. */
-CUresult etx_cuda_hold(
+CUresult etx_cuda_keep_context(
     CUdevice device, CUresult (*retain)(CUcontext *, CUdevice));
 
 #endif
