@@ -144,7 +144,7 @@ typedef struct etx_context_options {
                               * ETX_ERR_UNSUPPORTED on the CPU */
     /* Polled on the calling thread, under the default floating-point
      * environment, between stages, between operators and, on the CPU, inside
-     * long neighbour searches. Non-zero ends the call with
+     * them, while other threads work, too. Non-zero ends the call with
      * ETX_ERR_CANCELLED. It must return: no C++ exception, no longjmp, and no
      * call with the same context. NULL: never polled. */
     int32_t (*cancel)(void *user);

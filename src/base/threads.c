@@ -5,6 +5,9 @@
  * runs to its end: the failing block with the lowest number is the same for
  * any number of threads.
  *
+ * The caller's callback says on the caller's thread that a loop ends early: no
+ * more blocks are claimed, and blocks that run read a flag.
+ *
  * To wake a thread takes longer than many a loop of a small event, so threads
  * look for the next loop, or the end of this one, for a moment before they
  * sleep.
@@ -24,10 +27,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_THREADS 256
 #define AWAKE       30e-6 /* s */
+#define POLL        5e-3  /* s between calls of cancel in a loop */
+#define NANOSECONDS 1000000000L
+#define CANCELLED   (-1) /* for the number of the failing block */
 
 /* One parallel loop. */
 struct job {
@@ -35,6 +42,7 @@ struct job {
     void *argument;
     _Atomic int64_t next;
     _Atomic int64_t failed; /* lowest failing block; number of blocks = none */
+    double polled;          /* when cancel was called last, s */
     pthread_mutex_t lock;   /* of what follows */
     etx_status status;
     char message[ETX_MESSAGE_SIZE];
@@ -50,9 +58,14 @@ struct etx_pool {
     int32_t n_threads;
     int32_t n_started;
     pid_t owner;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t wake;  /* a new job, or the end */
-    pthread_cond_t idle;  /* n_busy reached zero */
+    int32_t (*cancel)(void *user); /* or NULL */
+    void *cancel_user;
+    pthread_t caller;        /* of the loop that threads run */
+    bool is_running;         /* there is one */
+    _Atomic bool is_stopped; /* and its caller has cancelled it */
+    pthread_mutex_t lock;    /* of what follows */
+    pthread_cond_t wake;     /* a new job, or the end */
+    pthread_cond_t idle;     /* n_busy reached zero */
     struct job *job;
     _Atomic uint64_t generation; /* counts the jobs; written with the lock */
     _Atomic int32_t n_busy;      /* the same */
@@ -71,9 +84,52 @@ static void keep_failure(struct job *job, int64_t block, etx_status status)
     pthread_mutex_unlock(&job->lock);
 }
 
-static void run_blocks(struct job *job, int32_t number)
+void etx_pool_set_cancel(
+    struct etx_pool *pool, int32_t (*cancel)(void *user), void *user)
+{
+    pool->cancel = cancel;
+    pool->cancel_user = user;
+}
+
+bool etx_pool_is_worker(const struct etx_pool *pool)
+{
+    return pool != NULL && pool->is_running &&
+           !pthread_equal(pool->caller, pthread_self());
+}
+
+void etx_pool_stop(struct etx_pool *pool)
+{
+    if (pool != NULL)
+        atomic_store_explicit(&pool->is_stopped, true, memory_order_relaxed);
+}
+
+bool etx_pool_is_stopped(const struct etx_pool *pool)
+{
+    return pool != NULL &&
+           atomic_load_explicit(&pool->is_stopped, memory_order_relaxed);
+}
+
+/* On the caller's thread, now and then. */
+static void poll_cancel(struct etx_pool *pool, struct job *job)
+{
+    if (pool == NULL || pool->cancel == NULL ||
+        etx_now() - job->polled < POLL ||
+        atomic_load(&job->failed) == CANCELLED)
+        return;
+    if (pool->cancel(pool->cancel_user) != 0) {
+        etx_pool_stop(pool);
+        keep_failure(job, CANCELLED,
+            etx_fail(ETX_ERR_CANCELLED, "cancelled by the caller"));
+    }
+    job->polled = etx_now();
+}
+
+static void run_blocks(struct etx_pool *pool, struct job *job, int32_t number)
 {
     for (;;) {
+        if (number == 0)
+            poll_cancel(pool, job);
+
         const int64_t block =
             atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
 
@@ -129,7 +185,7 @@ static void *worker_main(void *argument)
 
         struct job *job = pool->job;
         pthread_mutex_unlock(&pool->lock);
-        run_blocks(job, worker->number);
+        run_blocks(pool, job, worker->number);
         pthread_mutex_lock(&pool->lock);
         if (--pool->n_busy == 0)
             pthread_cond_signal(&pool->idle);
@@ -169,6 +225,17 @@ static etx_status start_workers(struct etx_pool *pool)
     return status;
 }
 
+/* Waits for it do not depend on the time of day. */
+static void init_idle(struct etx_pool *pool)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->idle, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads)
 {
     struct etx_pool *pool = NULL;
@@ -183,7 +250,7 @@ etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads)
     pool->owner = getpid();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    pthread_cond_init(&pool->idle, NULL);
+    init_idle(pool);
     ETX_CHECK(start_workers(pool));
     *out = pool;
     pool = NULL;
@@ -224,22 +291,49 @@ static bool is_parallel(const struct etx_pool *pool, int64_t n_blocks)
            pool->owner == getpid();
 }
 
+/* Wait until the threads are idle, for POLL seconds at most where there is a
+ * callback to call. */
+static void wait_moment(struct etx_pool *pool)
+{
+    struct timespec end;
+
+    if (pool->cancel == NULL) {
+        pthread_cond_wait(&pool->idle, &pool->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)(POLL * (double)NANOSECONDS);
+    if (end.tv_nsec >= NANOSECONDS) {
+        end.tv_nsec -= NANOSECONDS;
+        end.tv_sec++;
+    }
+    pthread_cond_timedwait(&pool->idle, &pool->lock, &end);
+}
+
 static void run_on_pool(struct etx_pool *pool, struct job *job)
 {
     pthread_mutex_lock(&pool->lock);
     pool->job = job;
+    pool->caller = pthread_self();
+    pool->is_running = true;
+    atomic_store(&pool->is_stopped, false);
     pool->generation++;
     pool->n_busy = pool->n_started;
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
 
-    run_blocks(job, 0);
+    run_blocks(pool, job, 0);
 
     await_workers(pool);
     pthread_mutex_lock(&pool->lock);
-    while (pool->n_busy > 0)
-        pthread_cond_wait(&pool->idle, &pool->lock);
+    while (pool->n_busy > 0) {
+        wait_moment(pool);
+        pthread_mutex_unlock(&pool->lock);
+        poll_cancel(pool, job);
+        pthread_mutex_lock(&pool->lock);
+    }
     pool->job = NULL;
+    pool->is_running = false;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -250,6 +344,7 @@ etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
         .function = function,
         .argument = argument,
         .failed = n_blocks,
+        .polled = etx_now(),
     };
     fenv_t host;
 
@@ -258,7 +353,7 @@ etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
     if (is_parallel(pool, n_blocks))
         run_on_pool(pool, &job);
     else
-        run_blocks(&job, 0);
+        run_blocks(pool, &job, 0);
     etx_float_environment_leave(&host);
     pthread_mutex_destroy(&job.lock);
     if (job.status != ETX_OK)

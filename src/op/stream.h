@@ -32,7 +32,8 @@ struct etx_stream {
     struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */
 };
 
-/* ETX_ERR_CANCELLED when the callback of the caller says so. */
+/* ETX_ERR_CANCELLED when the callback of the caller says so. In a parallel loop
+ * any thread may poll: the caller's calls the callback, others learn of it. */
 etx_status etx_check_cancelled(const struct etx_stream *stream);
 
 #endif

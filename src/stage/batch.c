@@ -28,9 +28,15 @@ struct batch {
     int32_t side_by_side; /* 1: in the contexts of threads */
 };
 
-/* Only the thread of the caller, worker 0, polls the caller's callback. */
-static etx_status open_worker(
-    struct etx_context **out, const struct etx_context *of, int32_t worker)
+/* The cancel of a context of a thread: that of the context of the batch. */
+static int32_t poll_batch(void *user)
+{
+    const struct etx_context *const of = user;
+
+    return etx_check_cancelled(of->stream) != ETX_OK;
+}
+
+static etx_status open_worker(struct etx_context **out, struct etx_context *of)
 {
     struct etx_context *context = NULL;
     etx_status status;
@@ -42,8 +48,8 @@ static etx_status open_worker(
         of->options.memory_limit > 0
             ? of->options.memory_limit / of->options.n_threads + 1
             : 0;
-    if (worker > 0)
-        context->options.cancel = NULL;
+    context->options.cancel = of->options.cancel == NULL ? NULL : poll_batch;
+    context->options.cancel_user = of;
     ETX_CHECK(etx_backend_open(context));
     *out = context;
     context = NULL;
@@ -84,7 +90,7 @@ static etx_status run_event(void *argument, int64_t index, int32_t worker)
 
     if (batch->side_by_side) {
         if (context->worker[worker] == NULL)
-            ETX_CHECK(open_worker(&context->worker[worker], context, worker));
+            ETX_CHECK(open_worker(&context->worker[worker], context));
         context = context->worker[worker];
     }
     ETX_CHECK(etx_stage_find_tracks(
@@ -235,7 +241,7 @@ static etx_status run_events(struct batch *batch, int64_t n)
             ETX_CHECK(etx_alloc(&context->worker, n_threads,
                 sizeof(*context->worker), "contexts of threads"));
         batch->side_by_side = 1;
-        /* Other threads than the caller's do not poll. */
+        /* The caller's thread may be left without an event. */
         ETX_CHECK(etx_check_cancelled(context->stream));
         return etx_parallel_for(context->stream->pool, n, run_event, batch);
     }

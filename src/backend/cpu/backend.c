@@ -62,6 +62,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
                         level >= ETX_CPU_AVX512 && etx_cpu_has_tiles();
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
+    etx_pool_set_cancel(stream->pool, stream->cancel, stream->cancel_user);
     ETX_CHECK(etx_weight_cache_create(&stream->weight_cache, NULL));
     context->table = etx_op_ref;
     etx_op_x86(&context->table, level);

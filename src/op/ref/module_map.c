@@ -125,7 +125,8 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     const int64_t last = (block + 1) * BLOCK;
     etx_status status;
 
-    ETX_CHECK(worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK);
+    (void)worker;
+    ETX_CHECK(etx_check_cancelled(job->stream));
     for (int64_t k = block * BLOCK; k < last && k < job->n_hits; k++)
         ETX_CHECK(search_hit(chunk, &job->search, k));
     if (atomic_fetch_add(&job->n_edges, chunk->n) + chunk->n >
@@ -181,13 +182,14 @@ static etx_status direct_range(
 {
     struct job *const job = argument;
 
+    (void)worker;
     for (int64_t e = begin; e < end; e++) {
         job->direction[e] =
             etx_map_direction_of(&job->search.hit[job->edge[e].src],
                 &job->search.hit[job->edge[e].dst]);
         atomic_init(&job->is_kept[e], 0);
     }
-    return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
+    return etx_check_cancelled(job->stream);
 }
 
 static etx_status mark_range(
@@ -195,9 +197,10 @@ static etx_status mark_range(
 {
     struct job *const job = argument;
 
+    (void)worker;
     for (int64_t e = begin; e < end; e++)
         mark_triplets(job, e);
-    return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
+    return etx_check_cancelled(job->stream);
 }
 
 /* Drop the edges of no triplet. */

@@ -50,17 +50,20 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     const int64_t begin = block * BLOCK;
     const int64_t end =
         begin + BLOCK < pass->n_first ? begin + BLOCK : pass->n_first;
+    etx_status status = ETX_OK;
 
     for (int64_t k = begin; k < end; k++) {
         struct etx_candidate *const best =
             pass->candidate + k * ETX_CANDIDATES_OF_HIT;
 
+        ETX_CHECK(etx_check_cancelled(pass->stream));
         if (search->leads_anywhere)
             etx_free_candidates(best, search, pass->first[k]);
         else
             etx_seed_candidates(best, search, pass->first[k]);
     }
-    return worker == 0 ? etx_check_cancelled(pass->stream) : ETX_OK;
+done:
+    return status;
 }
 
 /* The seeds of this pass. */

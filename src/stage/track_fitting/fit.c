@@ -257,8 +257,7 @@ static etx_status fit_block(void *argument, int64_t block, int32_t worker)
          status == ETX_OK;
          t++) {
         fit_track(fit, mine, mine + 1, t);
-        if (worker == 0)
-            status = etx_check_cancelled(fit->stream);
+        status = etx_check_cancelled(fit->stream);
     }
     return status;
 }

@@ -161,12 +161,6 @@ static void cut_subtree(struct job *job, struct node node, struct copy *copy)
     cut_small(points_of(job, node), node.end - node.begin, copy);
 }
 
-/* cancel is polled on the thread of the call only. */
-static etx_status check_cancelled(const struct job *job, int32_t worker)
-{
-    return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
-}
-
 static etx_status cut_node(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
@@ -174,7 +168,8 @@ static etx_status cut_node(void *argument, int64_t block, int32_t worker)
     int64_t middle = node.end;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(check_cancelled(job, worker));
+    (void)worker;
+    ETX_CHECK(etx_check_cancelled(job->stream));
     if (node.end - node.begin > 1) {
         const int64_t half = half_of(node.end - node.begin);
         const struct points points = points_of(job, node);
@@ -192,7 +187,7 @@ static etx_status finish_node(void *argument, int64_t block, int32_t worker)
     struct job *job = argument;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(check_cancelled(job, worker));
+    ETX_CHECK(etx_check_cancelled(job->stream));
     cut_subtree(job, job->node[block], &job->copy[worker]);
 done:
     return status;

@@ -115,9 +115,8 @@ static etx_status fill_block(
     const struct job *job = argument;
     etx_status status = ETX_OK;
 
-    /* cancel is polled on the thread of the call only. */
-    if (worker == 0)
-        ETX_CHECK(etx_check_cancelled(job->stream));
+    (void)worker;
+    ETX_CHECK(etx_check_cancelled(job->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)
         fill_leaf(job, leaf);
 done:

@@ -42,12 +42,6 @@ struct job {
     struct offsets *offsets; /* [n_blocks] */
 };
 
-/* Only the thread of the host's call runs its cancel callback. */
-static etx_status check_cancelled(const struct job *job, int32_t worker)
-{
-    return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
-}
-
 /* Offsets within the block, and its number of edges. */
 static etx_status count_block(
     void *argument, int64_t begin, int64_t end, int32_t worker)
@@ -57,7 +51,8 @@ static etx_status count_block(
     struct offsets sum = {0, 0};
     etx_status status;
 
-    ETX_CHECK(check_cancelled(job, worker));
+    (void)worker;
+    ETX_CHECK(etx_check_cancelled(job->stream));
     for (int64_t a = begin; a < end; a++) {
         const int32_t src = args->src[a];
         const int32_t dst = args->dst[a];
@@ -115,7 +110,8 @@ static etx_status fill_block(
     int64_t edge = offsets.in;
     etx_status status;
 
-    ETX_CHECK(check_cancelled(job, worker));
+    (void)worker;
+    ETX_CHECK(etx_check_cancelled(job->stream));
     for (int64_t b = begin; b < end; b++) {
         const int64_t first = args->in_offset[args->src[b]];
         const int64_t n = args->in_offset[args->src[b] + 1] - first;
@@ -180,7 +176,8 @@ static etx_status fill_out_block(
     int32_t columns[OUT_COLUMNS] = {0};
     etx_status status;
 
-    ETX_CHECK(check_cancelled(job, worker));
+    (void)worker;
+    ETX_CHECK(etx_check_cancelled(job->stream));
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = args->in_offset[i];
         const struct hit hit = {.n_in = args->in_offset[i + 1] - first,

@@ -188,9 +188,7 @@ static etx_status search_block(
     const struct job *job = argument;
     etx_status status = ETX_OK;
 
-    /* cancel is polled on the thread of the call only. */
-    if (worker == 0)
-        ETX_CHECK(etx_check_cancelled(job->search->stream));
+    ETX_CHECK(etx_check_cancelled(job->search->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)
         ETX_CHECK(search_leaf(job, leaf, worker));
 done:

@@ -218,9 +218,7 @@ static etx_status search_block(
     struct etx_neighbour_search *search = job->search;
     etx_status status = ETX_OK;
 
-    /* cancel is polled on the thread of the call only. */
-    if (worker == 0)
-        ETX_CHECK(etx_check_cancelled(search->stream));
+    ETX_CHECK(etx_check_cancelled(search->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)
         ETX_CHECK(search_leaf(
             search, &job->scratch[worker], &search->bins.writer[worker], leaf));

@@ -1,0 +1,346 @@
+/* test_stop.c -- every call with a context ends soon after its cancel says so.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/fit.h>
+
+#include "base/constants.h"
+#include "fit_events.h"
+#include "support.h"
+#include "train_bench.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define N_COPIES     30 /* of an event that ships, turned about the beam line */
+#define N_EVENTS     4  /* of a batch */
+#define N_FIT_TRACKS 1500
+#define N_DEADLINES  4
+#define MAX_LATE     0.1 /* CPU s of all threads */
+
+/* What the entries work on; a run gets what it needs from the stages before. */
+struct work {
+    etx_context *context;
+    etx_model *model;
+    etx_event *event;
+    etx_graph *candidates, *graph; /* all, and those that the filter leaves */
+    etx_tracks *tracks;
+    etx_graph_part *part;
+    float *scores;
+    struct train_bench bench;
+    struct fit_sample *sample;
+    etx_event *fit_event;
+    etx_tracks *fit_tracks;
+};
+
+/* Cancels from a time of the process on. */
+static double deadline;
+
+static double cpu_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int32_t is_late(void *user)
+{
+    (void)user;
+    return cpu_time() >= deadline;
+}
+
+static etx_status run_embed(struct work *work)
+{
+    const int64_t n_hits = etx_event_n_hits(work->event);
+    int64_t n_dim = 0;
+    scoped float *points = etx_test_alloc(n_hits * 64, sizeof *points);
+
+    return etx_embed(
+        &n_dim, points, n_hits * 64, work->context, work->model, work->event);
+}
+
+static etx_status run_build(struct work *work)
+{
+    scoped_graph *graph = NULL;
+
+    return etx_graph_build(&graph, work->context, work->model, work->event);
+}
+
+static etx_status run_radius(struct work *work)
+{
+    scoped_graph *graph = NULL;
+    etx_graph_options options;
+
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.radius = 100.0f;
+    return etx_graph_build_radius(&graph, work->context,
+        etx_event_n_hits(work->event), 3, etx_event_positions(work->event),
+        work->event, &options);
+}
+
+static etx_status run_nearest(struct work *work)
+{
+    scoped_graph *graph = NULL;
+    etx_graph_options options;
+
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.max_neighbours = 100;
+    return etx_graph_build_knn(&graph, work->context,
+        etx_event_n_hits(work->event), 3, etx_event_positions(work->event),
+        work->event, &options);
+}
+
+static etx_status run_filter(struct work *work)
+{
+    scoped_graph *graph = NULL;
+
+    return etx_graph_filter(
+        &graph, work->candidates, work->context, work->model, work->event);
+}
+
+static etx_status run_triplets(struct work *work)
+{
+    scoped_graph *graph = NULL;
+
+    return etx_graph_to_triplets(&graph, work->graph, work->context, INT32_MAX);
+}
+
+static etx_status run_score(struct work *work)
+{
+    return etx_graph_score(
+        work->graph, work->context, work->model, work->event);
+}
+
+static etx_status run_label(struct work *work)
+{
+    scoped_tracks *tracks = NULL;
+    etx_label_options options;
+
+    ck_assert_ok(etx_label_options_init(&options, sizeof options));
+    ck_assert_ok(etx_model_label_options(&options, work->model));
+    return etx_graph_tracks(
+        &tracks, work->graph, work->context, work->event, &options);
+}
+
+static etx_status run_complete(struct work *work)
+{
+    scoped_tracks *tracks = NULL;
+
+    return etx_complete_tracks(
+        &tracks, work->tracks, work->context, work->model, work->event, NULL);
+}
+
+static etx_status run_long_tracks(struct work *work)
+{
+    scoped_tracks *tracks = NULL;
+
+    return etx_find_long_tracks(
+        &tracks, work->context, work->model, work->event, NULL);
+}
+
+static etx_status run_find(struct work *work)
+{
+    scoped_tracks *tracks = NULL;
+
+    return etx_find_tracks(&tracks, work->context, work->model, work->event);
+}
+
+static etx_status run_batch(struct work *work)
+{
+    const etx_event *event[N_EVENTS];
+    etx_tracks *tracks[N_EVENTS] = {NULL};
+    etx_status status;
+
+    for (int k = 0; k < N_EVENTS; k++)
+        event[k] = work->event;
+    status = etx_find_tracks_batch(
+        tracks, work->context, work->model, N_EVENTS, event);
+    for (int k = 0; k < N_EVENTS; k++)
+        etx_tracks_free(tracks[k]);
+    return status;
+}
+
+static etx_status run_fit(struct work *work)
+{
+    scoped etx_track_parameters *out =
+        etx_test_alloc(N_FIT_TRACKS, sizeof *out);
+    etx_fit_options options;
+
+    ck_assert_ok(etx_fit_options_init(&options, sizeof options));
+    options.field = (float)FIT_FIELD;
+    return etx_fit_tracks(out, NULL, work->fit_tracks, work->context,
+        work->fit_event, &work->sample->detector, NULL, &options);
+}
+
+/* The only part: nothing is exchanged. */
+static etx_status swap(void *user, float *received, const int64_t *n_received,
+    const float *sent, const int64_t *n_sent)
+{
+    (void)user, (void)received, (void)n_received, (void)sent, (void)n_sent;
+    return ETX_OK;
+}
+
+static etx_status run_part(struct work *work)
+{
+    const etx_part_exchange exchange = {
+        .struct_size = sizeof exchange, .swap = swap};
+
+    return etx_graph_part_score(work->scores, work->part, work->context,
+        work->model, work->event, &exchange);
+}
+
+static etx_status run_step(struct work *work)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    return etx_trainer_step(work->bench.trainer, &report);
+}
+
+static etx_status run_validate(struct work *work)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    return etx_trainer_validate(work->bench.trainer, &report);
+}
+
+static const struct {
+    const char *name;
+    etx_status (*run)(struct work *work);
+    int needs_training; /* work->bench */
+} entries[] = {
+    {"etx_embed", run_embed, 0},
+    {"etx_graph_build", run_build, 0},
+    {"etx_graph_build_radius", run_radius, 0},
+    {"etx_graph_build_knn", run_nearest, 0},
+    {"etx_graph_filter", run_filter, 0},
+    {"etx_graph_to_triplets", run_triplets, 0},
+    {"etx_graph_score", run_score, 0},
+    {"etx_graph_part_score", run_part, 0},
+    {"etx_graph_tracks", run_label, 0},
+    {"etx_complete_tracks", run_complete, 0},
+    {"etx_find_long_tracks", run_long_tracks, 0},
+    {"etx_find_tracks", run_find, 0},
+    {"etx_find_tracks_batch", run_batch, 0},
+    {"etx_fit_tracks", run_fit, 0},
+    {"etx_trainer_step", run_step, 1},
+    {"etx_trainer_validate", run_validate, 1},
+};
+#define N_ENTRIES (int)(sizeof entries / sizeof *entries)
+
+static const int32_t thread_counts[] = {1, 2, 4};
+#define N_THREAD_COUNTS (int)(sizeof thread_counts / sizeof *thread_counts)
+
+/* An event with the hits of another and of its copies, turned. */
+static etx_event *turn_copies(const etx_event *of)
+{
+    const int64_t n = etx_event_n_hits(of);
+    const float *position = etx_event_positions(of);
+    const float *cells = etx_event_cell_features(of);
+    const int32_t *ids[3] = {etx_event_volume_ids(of), etx_event_layer_ids(of),
+        etx_event_module_ids(of)};
+    scoped float *turned = etx_test_alloc(3 * n * N_COPIES, sizeof *turned);
+    scoped float *features = etx_test_alloc(9 * n * N_COPIES, sizeof *features);
+    scoped int32_t *copy = etx_test_alloc(3 * n * N_COPIES, sizeof *copy);
+    etx_event *event = NULL;
+
+    for (int64_t k = 0; k < n * N_COPIES; k++) {
+        const double angle = 2.0 * ETX_PI * (double)(k / n) / N_COPIES;
+        const double x = (double)position[3 * (k % n)];
+        const double y = (double)position[3 * (k % n) + 1];
+
+        turned[3 * k] = (float)(x * cos(angle) - y * sin(angle));
+        turned[3 * k + 1] = (float)(x * sin(angle) + y * cos(angle));
+        turned[3 * k + 2] = position[3 * (k % n) + 2];
+        memcpy(features + 9 * k, cells + 9 * (k % n), 9 * sizeof *cells);
+        for (int i = 0; i < 3; i++)
+            copy[i * n * N_COPIES + k] = ids[i][k % n];
+    }
+    ck_assert_ok(etx_event_create(&event, n * N_COPIES, NULL, turned));
+    ck_assert_ok(etx_event_set_modules(
+        event, copy, copy + n * N_COPIES, copy + 2 * n * N_COPIES));
+    ck_assert_ok(etx_event_set_cell_features(event, features));
+    return event;
+}
+
+static void open_pipeline(struct work *work)
+{
+    scoped_event *small = NULL;
+    scoped int32_t *owners = NULL;
+
+    etx_test_open_example(&work->model, &small, "event000000001");
+    work->event = turn_copies(small);
+    ck_assert_ok(etx_graph_build(
+        &work->candidates, work->context, work->model, work->event));
+    ck_assert_ok(etx_graph_filter(&work->graph, work->candidates, work->context,
+        work->model, work->event));
+    ck_assert_ok(
+        etx_graph_score(work->graph, work->context, work->model, work->event));
+    ck_assert_ok(etx_find_tracks(
+        &work->tracks, work->context, work->model, work->event));
+    owners = etx_test_alloc(etx_event_n_hits(work->event), sizeof *owners);
+    ck_assert_ok(etx_graph_part_create(&work->part, work->graph, owners, 1, 0));
+    work->scores =
+        etx_test_alloc(etx_graph_n_edges(work->graph), sizeof *work->scores);
+    work->sample = new_fit_sample(N_FIT_TRACKS, 1.0, 0.02);
+    work->fit_event = fit_event_of(work->sample);
+    work->fit_tracks = fit_tracks_of(work->sample);
+}
+
+static void close_work(struct work *work)
+{
+    train_bench_close(&work->bench);
+    etx_tracks_free(work->fit_tracks);
+    etx_event_free(work->fit_event);
+    free(work->sample);
+    free(work->scores);
+    etx_graph_part_free(work->part);
+    etx_tracks_free(work->tracks);
+    etx_graph_free(work->graph);
+    etx_graph_free(work->candidates);
+    etx_event_free(work->event);
+    etx_model_free(work->model);
+}
+
+/* Stop an entry at once and after shares of its time. */
+static void check_entry(struct work *work, int entry)
+{
+    double whole;
+
+    deadline = HUGE_VAL;
+    whole = cpu_time();
+    ck_assert_ok(entries[entry].run(work));
+    whole = cpu_time() - whole;
+    for (int k = 0; k < N_DEADLINES; k++) {
+        deadline = cpu_time() + whole * k / N_DEADLINES;
+        const etx_status status = entries[entry].run(work);
+        const double late = cpu_time() - deadline;
+
+        ck_assert_msg(k > 0 ? status == ETX_OK || status == ETX_ERR_CANCELLED
+                            : status == ETX_ERR_CANCELLED,
+            "%s: %s", entries[entry].name, etx_status_name(status));
+        ck_assert_msg(late < MAX_LATE,
+            "%s, of %.3f CPU s, returned %.3f CPU s after cancel said so",
+            entries[entry].name, whole, late);
+    }
+}
+
+ETX_TEST(test_stop, .rows = N_THREAD_COUNTS)
+{
+    struct work work = {0};
+
+    deadline = HUGE_VAL;
+    work.context = etx_test_context_with(thread_counts[_i], 0, is_late, NULL);
+    open_pipeline(&work);
+    for (int entry = 0; entry < N_ENTRIES; entry++)
+        if (entries[entry].needs_training == 0)
+            check_entry(&work, entry);
+    deadline = HUGE_VAL;
+    train_bench_open_in(&work.bench, work.context, 2,
+        "{'model': {'options': {'hidden': 64, 'n_iterations': 8}}}");
+    for (int entry = 0; entry < N_ENTRIES; entry++)
+        if (entries[entry].needs_training != 0)
+            check_entry(&work, entry);
+    close_work(&work);
+}
