@@ -6,7 +6,6 @@
 #include "api/arguments.h"
 #include "base/check.h"
 #include "data/tracks.h"
-#include "learn/learn_table.h"
 #include "stage/options.h"
 #include "stage/stage.h"
 
@@ -47,25 +46,5 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
 done:
     if (arena != NULL)
         etx_arena_reset(arena, mark);
-    return etx_call_end(&host, status);
-}
-
-etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
-    const etx_event *const *events, int64_t n_events,
-    const etx_completion_options *options)
-{
-    etx_completion_options used;
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
-        ETX_GIVEN(events), ETX_END));
-    ETX_CHECK(etx_check_events(__func__, events, n_events));
-    etx_options_preset(&used, &etx_completion_options_type);
-    ETX_CHECK(etx_options_accept(
-        &used, __func__, options, &etx_completion_options_type));
-    ETX_CHECK(etx_learn_table(
-        out, &etx_learned_completion, model, events, n_events, &used));
-done:
     return etx_call_end(&host, status);
 }

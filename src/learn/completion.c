@@ -8,7 +8,7 @@
  * curvature times transverse momentum, which truth knows.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "learn/completion.h"
+#include "learn/learn_table.h"
 
 #include "base/check.h"
 #include "base/constants.h"
@@ -405,13 +405,15 @@ done:
     return status;
 }
 
-etx_status etx_completion_learn(struct etx_completion **out,
-    const struct etx_event *const *events, int64_t n_events)
+etx_status etx_learn_completion(struct etx_model *model,
+    const struct etx_event *const *events, int64_t n_events,
+    const void *options)
 {
     static const int64_t n_rows[] = {MAX_LAYERS, 0, 0, 1};
     struct learning *learning = NULL;
     etx_status status;
 
+    (void)options;
     ETX_NEW(learning, 1, "completion");
     learning->residuals.width = ETX_N_RESIDUALS;
     learning->field.width = 1;
@@ -422,7 +424,9 @@ etx_status etx_completion_learn(struct etx_completion **out,
     ETX_CHECK(set_field(learning));
     for (int64_t e = 0; e < n_events; e++)
         ETX_CHECK(visit_particles(learning, events[e], visit_residuals));
-    ETX_CHECK(make_table(out, learning));
+    etx_table_free(model->completion);
+    model->completion = NULL;
+    ETX_CHECK(make_table(&model->completion, learning));
 done:
     if (learning != NULL) {
         etx_table_free(learning->table);

@@ -8,7 +8,7 @@
  * the windows; where these helices meet the beam line, its length.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "learn/first_pass.h"
+#include "learn/learn_table.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -184,7 +184,7 @@ static int64_t list_seeds(int64_t *seed, const struct learning *learning)
 }
 
 static etx_status set_windows(
-    struct etx_first_pass *made, const struct learning *learning)
+    struct etx_first_pass *table, const struct learning *learning)
 {
     struct etx_sample_groups groups[2] = {{.n = 0}, {.n = 0}};
     etx_status status = ETX_OK;
@@ -192,13 +192,13 @@ static etx_status set_windows(
     for (int32_t i = 0; i < 2; i++)
         ETX_CHECK(etx_sample_groups_make(
             &groups[i], &learning->triplets[i].residuals));
-    for (int64_t k = 0; k < made->n_seeds; k++) {
-        const int64_t *const seed = made->seed + k * ETX_SEED_WIDTH;
+    for (int64_t k = 0; k < table->n_seeds; k++) {
+        const int64_t *const seed = table->seed + k * ETX_SEED_WIDTH;
         const int32_t layer[] = {
             (int32_t)seed[0], (int32_t)seed[1], (int32_t)seed[2]};
 
         for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
-            etx_residuals_window(&made->window[k * ETX_COMPLETION_N_PT + b],
+            etx_residuals_window(&table->window[k * ETX_COMPLETION_N_PT + b],
                 &groups[seed[ETX_SEED_LACKS_HIT]],
                 layers_key(layer) * ETX_COMPLETION_N_PT + b);
     }
@@ -210,56 +210,57 @@ done:
 
 /* Drop seeds without windows; if none has one, as of few events, all stay and
  * find nothing. */
-static void keep_known_seeds(struct etx_first_pass *made)
+static void keep_measured_seeds(struct etx_first_pass *table)
 {
     int64_t n = 0;
 
-    for (int64_t k = 0; k < made->n_seeds; k++) {
+    for (int64_t k = 0; k < table->n_seeds; k++) {
         struct etx_completion_window *const window =
-            &made->window[k * ETX_COMPLETION_N_PT];
+            &table->window[k * ETX_COMPLETION_N_PT];
 
         etx_residuals_fill(window);
         if (!(window->transverse > 0.0f && window->longitudinal > 0.0f))
             continue;
-        memmove(made->seed + n * ETX_SEED_WIDTH,
-            made->seed + k * ETX_SEED_WIDTH,
-            ETX_SEED_WIDTH * sizeof *made->seed);
-        memmove(&made->window[n * ETX_COMPLETION_N_PT], window,
+        memmove(table->seed + n * ETX_SEED_WIDTH,
+            table->seed + k * ETX_SEED_WIDTH,
+            ETX_SEED_WIDTH * sizeof *table->seed);
+        memmove(&table->window[n * ETX_COMPLETION_N_PT], window,
             ETX_COMPLETION_N_PT * sizeof *window);
         n++;
     }
     if (n > 0)
-        made->n_seeds = n;
+        table->n_seeds = n;
 }
 
 static etx_status set_beam(
-    struct etx_first_pass *made, const struct learning *learning)
+    struct etx_first_pass *table, const struct learning *learning)
 {
     const int64_t n = learning->z.n;
     const int64_t tail = (int64_t)(BEAM_TAIL * (double)n);
     float *const z = learning->z.value;
 
-    if (n == 0 || made->n_seeds == 0)
+    if (n == 0 || table->n_seeds == 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "first pass: no track of the events comes from the beam line");
     etx_sort_floats(z, n);
-    made->beam[0] = z[n / 2];
-    made->beam[1] =
-        fmaxf(z[n - 1 - tail] - made->beam[0], made->beam[0] - z[tail]);
+    table->beam[0] = z[n / 2];
+    table->beam[1] =
+        fmaxf(z[n - 1 - tail] - table->beam[0], table->beam[0] - z[tail]);
     return ETX_OK;
 }
 
-etx_status etx_first_pass_learn(struct etx_first_pass **out,
-    const struct etx_completion *completion,
-    const struct etx_event *const *events, int64_t n_events)
+etx_status etx_learn_first_pass(struct etx_model *model,
+    const struct etx_event *const *events, int64_t n_events,
+    const void *options)
 {
-    struct learning learning = {.completion = completion,
+    struct learning learning = {.completion = model->completion,
         .triplets = {{.residuals.width = ETX_N_RESIDUALS},
             {.residuals.width = ETX_N_RESIDUALS}},
         .z.width = 1};
-    struct etx_first_pass *made = NULL;
+    struct etx_first_pass *table = NULL;
     etx_status status;
 
+    (void)options;
     for (int32_t i = 0; i < 2; i++)
         ETX_CHECK(etx_alloc(&learning.triplets[i].count, N_KEYS,
             sizeof *learning.begin, "counts of seeds"));
@@ -270,16 +271,17 @@ etx_status etx_first_pass_learn(struct etx_first_pass **out,
     }
     const int64_t n_seeds = list_seeds(NULL, &learning);
     const int64_t n_rows[] = {n_seeds, n_seeds, 1};
-    ETX_CHECK(etx_table_create(&made, &etx_first_pass_kind, n_rows));
-    (void)list_seeds(made->seed, &learning);
-    ETX_CHECK(set_windows(made, &learning));
-    keep_known_seeds(made);
-    ETX_CHECK(set_beam(made, &learning));
-    ETX_CHECK(etx_first_pass_check(made, completion->n_layers));
-    *out = made;
-    made = NULL;
+    ETX_CHECK(etx_table_create(&table, &etx_first_pass_kind, n_rows));
+    (void)list_seeds(table->seed, &learning);
+    ETX_CHECK(set_windows(table, &learning));
+    keep_measured_seeds(table);
+    ETX_CHECK(set_beam(table, &learning));
+    ETX_CHECK(etx_first_pass_check(table, model->completion->n_layers));
+    etx_table_free(model->first_pass);
+    model->first_pass = table;
+    table = NULL;
 done:
-    etx_table_free(made);
+    etx_table_free(table);
     for (int32_t i = 0; i < 2; i++) {
         etx_free(learning.triplets[i].count);
         etx_samples_free(&learning.triplets[i].residuals);

@@ -4,7 +4,7 @@
  * each other its triplets; windows.c makes a map of the samples of all events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "learn/module_map.h"
+#include "learn/learn_table.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -223,9 +223,9 @@ static etx_status check_event(const struct etx_event *event, int64_t number)
     return ETX_OK;
 }
 
-etx_status etx_module_map_learn(struct etx_module_map **out,
+etx_status etx_learn_module_map(struct etx_model *model,
     const struct etx_event *const *events, int64_t n_events,
-    const etx_module_map_options *options)
+    const void *options)
 {
     struct learning learning = {.options = options,
         .doublets = {.width = ETX_MAP_N_DOUBLET},
@@ -245,7 +245,8 @@ etx_status etx_module_map_learn(struct etx_module_map **out,
             "module map: no track of the events has two hits");
     ETX_CHECK(make_windows(&learning));
     ETX_CHECK(etx_module_map_check(learning.map));
-    *out = learning.map;
+    etx_table_free(model->module_map);
+    model->module_map = learning.map;
     learning.map = NULL;
 done:
     etx_table_free(learning.map);

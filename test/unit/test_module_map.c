@@ -7,8 +7,8 @@
 
 #include "base/heap.h"
 #include "data/event.h"
-#include "learn/module_map.h"
 #include "op/shared/module_map.h"
+#include "stage/graph_construction/module_map.h"
 #include "stage/model.h"
 
 #include <exatrkx/train.h>
