@@ -319,7 +319,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_modules(etx_event *event,
 
 /* Compute the nine cell features from charge deposits: hit [n_cells] is the row
  * of the hit, channel0 and channel1 [n_cells] are the channels, value [n_cells]
- * is the charge. Needs etx_event_set_modules before. */
+ * is the charge. A cell that is there again with the same hit, channels and value
+ * counts once. Needs etx_event_set_modules before. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
     int64_t n_cells, const int32_t *hit, const int32_t *channel0,
     const int32_t *channel1, const float *value, const etx_detector *detector);
@@ -611,10 +612,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(
     const etx_tracks *tracks, const etx_event *event, const char *path);
 /* Read such a file. A hit that the event lacks, or that occurs twice in one
  * track or next to a row without a track, is ETX_ERR_FORMAT; hits that the file
- * lacks have no track. In a file with -1 for none, 0 is a track. Of
- * a file with a column event_id the rows of an event read from
- * eventNUMBER-hits.csv are those of its number; rows of several events where it
- * has none, and no row of its number, are ETX_ERR_FORMAT. */
+ * lacks have no track. In a file with -1 for none, 0 is a track. Of a file with
+ * a column event_id, rows with the number of an event read from
+ * eventNUMBER-hits.csv are read; several events where it has no number, and no
+ * row of its number, are ETX_ERR_FORMAT. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path);
 /* Free it; NULL is allowed. */

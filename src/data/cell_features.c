@@ -11,11 +11,13 @@
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/heap.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/threads.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define BLOCK   1024
 #define MAX_ETA 20.0
@@ -125,20 +127,114 @@ static etx_status describe_block(
     return ETX_OK;
 }
 
+static etx_status check_hits(int64_t n_hits, const struct etx_cells *cells)
+{
+    for (int64_t k = 0; k < cells->n_cells; k++)
+        if (cells->hit[k] < 0 || cells->hit[k] >= n_hits)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "cell %" PRId64 ": hit %d is not in 0..%" PRId64, k,
+                cells->hit[k], n_hits - 1);
+    return ETX_OK;
+}
+
+/* Cells of one hit and channel, which two particles can make: later [n_later]
+ * the ones after a first, first [n_cells] the first of each. In the order of
+ * channels, then of cells, they follow each other within their hit, so the last
+ * cell of each hit tells. */
+static etx_status find_later(int32_t *later, int64_t *n_later, int32_t *first,
+    int64_t n_hits, const struct etx_cells *cells)
+{
+    int64_t *channels = NULL;
+    int32_t *order = NULL;
+    int32_t *last = NULL;
+    etx_status status;
+
+    ETX_NEW(channels, cells->n_cells, "channels of cells");
+    ETX_NEW(order, cells->n_cells, "order of cells");
+    ETX_NEW(last, n_hits, "last cells of hits");
+    for (int64_t k = 0; k < cells->n_cells; k++)
+        channels[k] = (int64_t)cells->channel0[k] * ((int64_t)1 << 32) +
+                      (uint32_t)cells->channel1[k];
+    ETX_CHECK(etx_sort_order(order, channels, cells->n_cells));
+    for (int64_t i = 0; i < n_hits; i++)
+        last[i] = -1;
+    for (int64_t n = 0; n < cells->n_cells; n++) {
+        const int32_t k = order[n];
+        int32_t *const before = &last[cells->hit[k]];
+        const int is_later = *before >= 0 && channels[*before] == channels[k];
+
+        first[k] = is_later ? first[*before] : k;
+        if (is_later)
+            later[(*n_later)++] = k;
+        *before = k;
+    }
+done:
+    etx_free(channels);
+    etx_free(order);
+    etx_free(last);
+    return status;
+}
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* is_repeated [n_cells]: 1 where a cell before it has the same hit, channels and
+ * value: a file that says a cell twice. Two deposits in one cell differ. */
+static etx_status find_repeated(
+    uint8_t *is_repeated, int64_t n_hits, const struct etx_cells *cells)
+{
+    int32_t *later = NULL;
+    int32_t *first = NULL;
+    int64_t *key = NULL;
+    int32_t *order = NULL;
+    int64_t n_later = 0;
+    etx_status status;
+
+    ETX_NEW(later, cells->n_cells, "cells of one channel");
+    ETX_NEW(first, cells->n_cells, "first cells of channels");
+    ETX_CHECK(find_later(later, &n_later, first, n_hits, cells));
+    ETX_NEW(key, n_later, "cells of one channel");
+    ETX_NEW(order, n_later, "order of cells");
+    for (int64_t n = 0; n < n_later; n++)
+        key[n] = (int64_t)first[later[n]] << 32 |
+                 bits_of(cells->value[later[n]]);
+    ETX_CHECK(etx_sort_order(order, key, n_later));
+    for (int64_t n = 0; n < n_later; n++) {
+        const int32_t k = later[order[n]];
+
+        is_repeated[k] =
+            bits_of(cells->value[k]) == bits_of(cells->value[first[k]]) ||
+            (n > 0 && key[order[n]] == key[order[n - 1]]);
+    }
+done:
+    etx_free(later);
+    etx_free(first);
+    etx_free(key);
+    etx_free(order);
+    return status;
+}
+
 static etx_status add_cells(
     struct cluster *clusters, int64_t n_hits, const struct etx_cells *cells)
 {
-    for (int64_t k = 0; k < cells->n_cells; k++) {
-        const int32_t hit = cells->hit[k];
+    uint8_t *is_repeated = NULL;
+    etx_status status;
 
-        if (hit < 0 || hit >= n_hits)
-            return etx_fail(ETX_ERR_ARGUMENT,
-                "cell %" PRId64 ": hit %d is not in 0..%" PRId64, k, hit,
-                n_hits - 1);
-        add_cell(&clusters[hit], cells->channel0[k], cells->channel1[k],
-            cells->value[k]);
-    }
-    return ETX_OK;
+    ETX_CHECK(check_hits(n_hits, cells));
+    ETX_NEW(is_repeated, cells->n_cells, "repeated cells");
+    ETX_CHECK(find_repeated(is_repeated, n_hits, cells));
+    for (int64_t k = 0; k < cells->n_cells; k++)
+        if (!is_repeated[k])
+            add_cell(&clusters[cells->hit[k]], cells->channel0[k],
+                cells->channel1[k], cells->value[k]);
+done:
+    etx_free(is_repeated);
+    return status;
 }
 
 etx_status etx_event_replace_cells(struct etx_event *event,

@@ -97,6 +97,50 @@ ETX_TEST(test_features_cells)
         ck_assert_float_eq(cells[k], 0.0f);
 }
 
+/* Of 2000 cells, few of them different, each counts once; two values in one
+ * channel are two deposits. */
+ETX_TEST(test_features_cells_repeated)
+{
+    enum { N = 2000 };
+    static const int32_t ends[] = {INT32_MIN, -1, 0, INT32_MAX};
+    scoped_event *event = make_event();
+    scoped_event *without = make_event();
+    int32_t hit[N], kept_hit[N], channel[2][N], kept_channel[2][N];
+    float value[N], kept_value[N];
+    uint32_t state = 1;
+    int64_t n_kept = 0;
+
+    for (int64_t k = 0; k < N; k++) {
+        int is_new = 1;
+
+        state = state * 1664525u + 1013904223u;
+        hit[k] = (int32_t)(state >> 31);
+        channel[0][k] = ends[state >> 20 & 3];
+        channel[1][k] = ends[state >> 24 & 3] ^ (int32_t)(state >> 28 & 1);
+        value[k] = (float)(state >> 16 & 1);
+        for (int64_t j = 0; j < n_kept; j++)
+            is_new = is_new && (kept_hit[j] != hit[k] ||
+                                   kept_channel[0][j] != channel[0][k] ||
+                                   kept_channel[1][j] != channel[1][k] ||
+                                   kept_value[j] != value[k]);
+        if (!is_new)
+            continue;
+        kept_hit[n_kept] = hit[k];
+        kept_channel[0][n_kept] = channel[0][k];
+        kept_channel[1][n_kept] = channel[1][k];
+        kept_value[n_kept++] = value[k];
+    }
+    ck_assert_int_eq(n_kept, 2 * 4 * 8 * 2);
+    ck_assert_ok(etx_event_set_cells(
+        event, N, hit, channel[0], channel[1], value, &detector));
+    ck_assert_ok(etx_event_set_cells(without, n_kept, kept_hit, kept_channel[0],
+        kept_channel[1], kept_value, &detector));
+    ck_assert_float_eq(etx_event_cell_features(event)[0], 64.0f);
+    ck_assert_mem_eq(etx_event_cell_features(event),
+        etx_event_cell_features(without),
+        3 * ETX_N_CELL_FEATURES * sizeof(float));
+}
+
 /* A network that was trained to do without cells gets zeros. */
 ETX_TEST(test_features_without_cells)
 {
@@ -158,7 +202,7 @@ ETX_TEST(test_features_cells_extreme)
 {
     scoped_event *event = make_event();
     const int32_t hit[] = {0, 0, 1, 1};
-    const int32_t channel[] = {INT32_MIN, INT32_MAX, 0, 0};
+    const int32_t channel[] = {INT32_MIN, INT32_MAX, 0, 1};
     const float value[] = {FLT_MAX, FLT_MAX, 1e-45f, -0.0f};
 
     feenableexcept(TRAPS);
