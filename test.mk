@@ -30,7 +30,7 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/shared_memory.o,$(filter $(BUILD)/obj/test/checkop/% \
     $(BUILD)/obj/test/cuda/test_cuda% %/cuda/device.o %/unit/main.o %/support.o \
-    %/job.o %/train_bench.o %/part_threads.o %/differential.o %/cylinders.o \
+    %/job.o %/train_bench.o %/rank_threads.o %/differential.o %/cylinders.o \
     %/io_models.o %/io_support.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 # The ranks of a group, over an emulation of NCCL.

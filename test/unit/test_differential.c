@@ -5,12 +5,9 @@
 #include "differential.h"
 
 #include "base/cpu.h"
-
-#include <exatrkx/dist.h>
-#include <pthread.h>
+#include "rank_threads.h"
 
 #define N_PROGRAMS 24
-#define MAX_RANKS  5
 
 static etx_context *open_context(int32_t n_threads, int32_t level)
 {
@@ -61,55 +58,48 @@ ETX_TEST(test_differential_saved, .rows = 4)
     outcome_assert_same(&before, &after);
 }
 
-struct rank {
+struct scoring {
     const struct program *program;
-    etx_dist *dist;
-    etx_graph *graph;
-    int32_t order;
-    etx_status status;
+    const etx_graph *expected;
+    int32_t order, precision;
 };
 
-static void *score_part(void *argument)
+static etx_context *open_scoring(const struct scoring *scoring)
 {
-    struct rank *rank = argument;
-    scoped_context *context = open_context(1, ETX_CPU_BEST);
-
-    rank->status = etx_dist_graph_score(rank->graph, rank->dist, context,
-        rank->program->model, rank->program->event, rank->order);
-    return NULL;
+    return scoring->precision == ETX_PRECISION_BFLOAT16
+               ? etx_test_context_bfloat16()
+               : open_context(1, ETX_CPU_BEST);
 }
 
-/* Ranks that score parts of a graph have the bits of one. */
+static void score_part(struct rank_thread *thread, void *argument)
+{
+    const struct scoring *scoring = argument;
+    const struct program *program = scoring->program;
+    scoped_context *context = open_scoring(scoring);
+    scoped_graph *graph = program_candidates(program);
+
+    ck_assert_ok(etx_dist_graph_score(graph, thread->dist, context,
+        program->model, program->event, scoring->order));
+    ck_assert_mem_eq(etx_graph_scores(graph),
+        etx_graph_scores(scoring->expected),
+        (size_t)etx_graph_n_edges(graph) * sizeof(float));
+}
+
+/* Ranks that score parts of a graph have the bits of one, also in bfloat16. */
 ETX_TEST(test_differential_ranks, .rows = N_PROGRAMS)
 {
     scoped_program program = program_draw((uint64_t)_i);
-    scoped_context *context = open_context(1, ETX_CPU_BEST);
     scoped_graph *expected = program_candidates(&program);
-    const int32_t n_ranks = 2 + _i % (MAX_RANKS - 1);
-    struct rank rank[MAX_RANKS];
-    etx_dist *dist[MAX_RANKS];
-    pthread_t thread[MAX_RANKS];
+    struct scoring scoring = {.program = &program,
+        .expected = expected,
+        .order = _i / 2 % 2,
+        .precision =
+            _i % 3 == 0 ? ETX_PRECISION_BFLOAT16 : ETX_PRECISION_FLOAT32};
+    scoped_context *context = open_scoring(&scoring);
 
     if (!program.has_parts)
         return;
     ck_assert_ok(
         etx_graph_score(expected, context, program.model, program.event));
-    ck_assert_ok(etx_dist_open_threads(dist, n_ranks, NULL));
-    for (int32_t r = 0; r < n_ranks; r++) {
-        rank[r] = (struct rank){.program = &program,
-            .dist = dist[r],
-            .graph = program_candidates(&program),
-            .order = _i / 2 % 2};
-        ck_assert_int_eq(
-            pthread_create(&thread[r], NULL, score_part, &rank[r]), 0);
-    }
-    for (int32_t r = 0; r < n_ranks; r++) {
-        (void)pthread_join(thread[r], NULL);
-        ck_assert_int_eq(rank[r].status, ETX_OK);
-        ck_assert_mem_eq(etx_graph_scores(rank[r].graph),
-            etx_graph_scores(expected),
-            (size_t)etx_graph_n_edges(expected) * sizeof(float));
-        etx_graph_free(rank[r].graph);
-        etx_dist_close(dist[r]);
-    }
+    rank_threads_run(2 + _i % 4, NULL, score_part, &scoring);
 }

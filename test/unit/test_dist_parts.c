@@ -1,202 +1,201 @@
 /* test_dist_parts.c -- one graph on all ranks of a group of threads.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include <exatrkx/dist.h>
+#include <math.h>
 
-#include <pthread.h>
-#include <stdio.h>
-
-#include "support.h"
+#include "job.h"
+#include "rank_threads.h"
 #include "train_bench.h"
 
-#define MAX_RANKS 8
+#define N_RANKS      4
+#define FAILING_RANK 2
 
-/* Common to the ranks; each has a graph of its own. */
-struct team {
-    int32_t n_ranks;
-    etx_dist *dist[MAX_RANKS];
-    etx_graph *graph[MAX_RANKS];
-    etx_graph *scored;
-    etx_model *model;
-    etx_event *event;
-    int32_t failing_rank; /* -1: none; its context is cancelled */
-    int32_t order;
-    etx_status status[MAX_RANKS];
-    char error[MAX_RANKS][256];
-    struct train_bench *bench; /* [n_ranks] or NULL */
-};
-
-struct member {
-    struct team *team;
-    int32_t rank;
-    void (*run)(struct team *team, int32_t rank);
-};
-
-static void *start(void *argument)
+/* A rank that fails ends the call of all, long before the deadline; what is
+ * refused is refused by all, and nobody waits; then the group still works. */
+static void fail_and_score(struct rank_thread *thread, void *argument)
 {
-    struct member *member = argument;
+    const struct job *whole = argument;
+    scoped_job job = job_make_graph();
+    scoped_context *cancelled =
+        etx_test_context_with(1, 0, etx_test_cancel, NULL);
+    const int is_failing = thread->rank == FAILING_RANK;
 
-    member->run(member->team, member->rank);
-    return NULL;
+    ck_assert_status(etx_dist_graph_score(job.graph, thread->dist,
+                         is_failing ? cancelled : job.context, job.model,
+                         job.event, ETX_PARTITION_PHI),
+        ETX_ERR_CANCELLED);
+    ck_assert_int_eq(
+        strstr(etx_last_error(), "1 of 4 ranks") == NULL, is_failing);
+    ck_assert_refused(etx_dist_graph_score(job.graph, thread->dist, job.context,
+                          job.model, job.event, 7),
+        "order 7");
+    ck_assert_ok(etx_dist_graph_score(job.graph, thread->dist, job.context,
+        job.model, job.event, ETX_PARTITION_PHI));
+    ck_assert_mem_eq(etx_graph_scores(job.graph),
+        etx_graph_scores(whole->graph), (size_t)job.n_edges * sizeof(float));
 }
 
-static void run_team(
-    struct team *team, void (*run)(struct team *team, int32_t rank))
-{
-    pthread_t id[MAX_RANKS];
-    struct member member[MAX_RANKS];
-
-    for (int32_t r = 0; r < team->n_ranks; r++) {
-        member[r] = (struct member){.team = team, .rank = r, .run = run};
-        ck_assert_int_eq(pthread_create(&id[r], NULL, start, &member[r]), 0);
-    }
-    for (int32_t r = 0; r < team->n_ranks; r++)
-        (void)pthread_join(id[r], NULL);
-}
-
-static void score(struct team *team, int32_t rank)
-{
-    scoped_context *context = etx_test_context_with(
-        1, 0, rank == team->failing_rank ? etx_test_cancel : NULL, NULL);
-
-    team->status[rank] = etx_dist_graph_score(team->graph[rank],
-        team->dist[rank], context, team->model, team->event, team->order);
-    if (team->status[rank] != ETX_OK)
-        (void)snprintf(team->error[rank], sizeof team->error[rank], "%s",
-            etx_last_error());
-}
-
-/* The filtered graph of a shipped event for every rank, and once more, scored,
- * to compare with. */
-static void open_team(struct team *team, int32_t n_ranks)
-{
-    scoped_context *context = etx_test_context();
-    scoped_graph *all = NULL;
-
-    *team = (struct team){.n_ranks = n_ranks, .failing_rank = -1};
-    etx_test_open_example(&team->model, &team->event, "event000000001");
-    ck_assert_ok(etx_graph_build(&all, context, team->model, team->event));
-    for (int32_t r = 0; r <= n_ranks; r++)
-        ck_assert_ok(
-            etx_graph_filter(r < n_ranks ? &team->graph[r] : &team->scored, all,
-                context, team->model, team->event));
-    ck_assert_ok(
-        etx_graph_score(team->scored, context, team->model, team->event));
-    ck_assert_ok(etx_dist_open_threads(team->dist, n_ranks, NULL));
-}
-
-static void close_team(struct team *team)
-{
-    for (int32_t r = 0; r < team->n_ranks; r++) {
-        etx_graph_free(team->graph[r]);
-        etx_dist_close(team->dist[r]);
-    }
-    etx_graph_free(team->scored);
-    etx_event_free(team->event);
-    etx_model_free(team->model);
-}
-
-static void check_scores(const struct team *team)
-{
-    for (int32_t r = 0; r < team->n_ranks; r++) {
-        ck_assert_msg(
-            team->status[r] == ETX_OK, "rank %d: %s", (int)r, team->error[r]);
-        ck_assert_mem_eq(etx_graph_scores(team->graph[r]),
-            etx_graph_scores(team->scored),
-            (size_t)etx_graph_n_edges(team->scored) * sizeof(float));
-    }
-}
-
-/* A rank that fails ends the call of all, long before the deadline, and the
- * group can be used again. */
 ETX_TEST(test_dist_parts_failure)
 {
-    struct team team;
+    scoped_job whole = job_make_graph();
 
-    open_team(&team, 4);
-    team.failing_rank = 2;
-    run_team(&team, score);
-    for (int32_t r = 0; r < 4; r++) {
-        ck_assert_status(team.status[r], ETX_ERR_CANCELLED);
-        ck_assert_int_eq(strstr(team.error[r], "1 of 4 ranks") == NULL,
-            r == team.failing_rank);
-    }
-    team.failing_rank = -1;
-    run_team(&team, score);
-    check_scores(&team);
-    close_team(&team);
-}
-
-/* A network that refuses does so on all ranks, and nobody waits. */
-ETX_TEST(test_dist_parts_refused)
-{
-    struct team team;
-    etx_part_exchange exchange;
-
-    open_team(&team, 2);
-    team.order = 7;
-    run_team(&team, score);
-    for (int32_t r = 0; r < 2; r++) {
-        ck_assert_status(team.status[r], ETX_ERR_ARGUMENT);
-        ck_assert_ptr_nonnull(strstr(team.error[r], "order 7"));
-    }
-    ck_assert_refused(etx_dist_exchange(NULL, team.dist[0]), "out");
-    ck_assert_refused(etx_dist_exchange(&exchange, NULL), "dist");
-    close_team(&team);
+    ck_assert_ok(
+        etx_graph_score(whole.graph, whole.context, whole.model, whole.event));
+    rank_threads_run(N_RANKS, NULL, fail_and_score, &whole);
 }
 
 /* ------------------------------------------------------------ training -- */
 
-static void train(struct team *team, int32_t rank)
+/* One trainer for each rank; what came of its first step, and of a validation
+ * at the end. */
+struct training {
+    struct train_bench bench[RANK_THREADS_MAX];
+    int32_t n_ranks, stage, order;
+    double loss[RANK_THREADS_MAX], norm[RANK_THREADS_MAX];
+    double validation[RANK_THREADS_MAX];
+};
+
+static void open_training(struct training *training)
 {
-    etx_trainer *trainer = team->bench[rank].trainer;
+    for (int32_t r = 0; r < training->n_ranks; r++)
+        training->bench[r] = train_bench_new(training->stage, 1, NULL);
+}
+
+static void close_training(struct training *training)
+{
+    for (int32_t r = 0; r < training->n_ranks; r++)
+        train_bench_close(&training->bench[r]);
+}
+#define scoped_training SCOPED(close_training) struct training
+
+static void train(struct training *training, int32_t rank)
+{
+    etx_trainer *trainer = training->bench[rank].trainer;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    ck_assert_ok(etx_trainer_step(trainer, &report));
+    training->loss[rank] = report.loss;
+    training->norm[rank] = report.gradient_norm;
+    train_bench_steps(trainer, 4);
+    training->validation[rank] = train_bench_validate(trainer).loss;
+}
+
+static void train_part(struct rank_thread *thread, void *argument)
+{
+    struct training *training = argument;
 
     ck_assert_ok(etx_dist_trainer_set_parts(
-        trainer, team->dist[rank], ETX_PARTITION_KD));
-    train_bench_steps(trainer, 5);
+        training->bench[thread->rank].trainer, thread->dist, training->order));
+    train(training, thread->rank);
 }
 
-static double find_distance(const float *a, const float *b, int64_t n)
+static const struct etx_network *network_of(
+    const struct training *training, int32_t rank)
 {
-    double largest = 0.0;
-    double difference = 0.0;
-
-    for (int64_t v = 0; v < n; v++) {
-        const double delta = (double)a[v] - (double)b[v];
-
-        difference = delta > difference ? delta : difference;
-        difference = -delta > difference ? -delta : difference;
-        largest = (double)b[v] > largest ? (double)b[v] : largest;
-    }
-    return difference / largest;
+    return training->bench[rank].trainer->stage->network;
 }
 
-/* Five steps on two and four ranks: all hold the same bits, near the result
- * of a trainer alone. */
-ETX_TEST(test_dist_parts_training, .rows = 2)
+static void assert_near(double a, double b, double tolerance)
 {
-    struct team team = {.n_ranks = 2 << _i};
-    struct train_bench bench[MAX_RANKS + 1];
-    const struct etx_network *alone;
+    ck_assert_msg(
+        fabs(a - b) <= tolerance * fabs(b), "%.9g and not %.9g", a, b);
+}
 
-    team.bench = bench;
-    for (int32_t r = 0; r <= team.n_ranks; r++)
-        bench[r] = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
-    ck_assert_ok(etx_dist_open_threads(team.dist, team.n_ranks, NULL));
-    run_team(&team, train);
-    train_bench_steps(bench[team.n_ranks].trainer, 5);
-    alone = bench[team.n_ranks].trainer->stage->network;
-    for (int32_t r = 0; r < team.n_ranks; r++) {
-        const float *value = bench[r].trainer->stage->network->value;
+/* To 1e-3 of the largest. */
+static void assert_values_near(
+    const struct etx_network *a, const struct etx_network *b)
+{
+    float largest = 0.0f;
 
-        ck_assert_mem_eq(value, bench[0].trainer->stage->network->value,
-            (size_t)alone->n_values * sizeof(float));
-        ck_assert(find_distance(value, alone->value, alone->n_values) < 1e-3);
+    for (int64_t v = 0; v < b->n_values; v++)
+        largest = fmaxf(largest, fabsf(b->value[v]));
+    for (int64_t v = 0; v < b->n_values; v++)
+        ck_assert_float_eq_tol(a->value[v], b->value[v], 1e-3f * largest);
+}
+
+static const struct {
+    int32_t n_ranks, stage, order;
+} training_rows[] = {{1, ETX_TRAIN_GNN, ETX_PARTITION_PHI},
+    {2, ETX_TRAIN_GNN, ETX_PARTITION_KD}, {4, ETX_TRAIN_GNN, ETX_PARTITION_PHI},
+    {2, ETX_TRAIN_FILTER, ETX_PARTITION_PHI}};
+
+/* All ranks end with the same bits, and near a trainer alone. */
+ETX_TEST(test_dist_parts_training, .rows = ROWS(training_rows))
+{
+    scoped_training all = {.n_ranks = training_rows[_i].n_ranks,
+        .stage = training_rows[_i].stage,
+        .order = training_rows[_i].order};
+    scoped_training alone = {.n_ranks = 1, .stage = all.stage};
+
+    open_training(&all);
+    open_training(&alone);
+    rank_threads_run(all.n_ranks, NULL, train_part, &all);
+    train(&alone, 0);
+    for (int32_t r = 0; r < all.n_ranks; r++) {
+        assert_near(all.loss[r], alone.loss[0], 1e-6);
+        assert_near(all.norm[r], alone.norm[0], 1e-5);
+        assert_near(all.validation[r], alone.validation[0], 1e-4);
+        assert_values_near(network_of(&all, r), network_of(&alone, 0));
+        ck_assert_same_state(all.bench[r].trainer, all.bench[0].trainer);
+        ck_assert_mem_eq(
+            &all.validation[r], &all.validation[0], sizeof(double));
     }
-    for (int32_t r = 0; r <= team.n_ranks; r++)
-        train_bench_close(&bench[r]);
-    for (int32_t r = 0; r < team.n_ranks; r++)
-        etx_dist_close(team.dist[r]);
+}
+
+/* What is refused is refused before rows are exchanged. */
+static etx_status no_swap(void *user, float *received,
+    const int64_t *n_received, const float *sent, const int64_t *n_sent)
+{
+    (void)user;
+    (void)received;
+    (void)n_received;
+    (void)sent;
+    (void)n_sent;
+    ck_abort_msg("rows were exchanged");
+    return ETX_ERR_IO;
+}
+
+ETX_TEST(test_dist_parts_training_refused)
+{
+    const etx_part_exchange exchange = {
+        .struct_size = sizeof exchange, .swap = no_swap};
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
+        ETX_ERR_ARGUMENT, "embedding");
+    train_bench_close(&bench);
+    bench = train_bench_new(
+        ETX_TRAIN_GNN, 1, "{'model': {'options': {'norm': 'batch'}}}");
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
+        ETX_ERR_UNSUPPORTED, "batch norm");
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, NULL),
+        ETX_ERR_ARGUMENT, "exchange is NULL");
+    ck_assert_ok(etx_trainer_set_parts(bench.trainer, 1, 0, 0, NULL));
+    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    train_bench_close(&bench);
+}
+
+/* Ranks whose owners differ find it out before they exchange rows. */
+static void train_unlike(struct rank_thread *thread, void *argument)
+{
+    struct training *training = argument;
+    etx_trainer *trainer = training->bench[thread->rank].trainer;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    ck_assert_ok(etx_dist_trainer_set_parts(trainer, thread->dist,
+        thread->rank == 0 ? ETX_PARTITION_PHI : ETX_PARTITION_KD));
+    ck_assert_fails(etx_trainer_step(trainer, &report), ETX_ERR_FORMAT,
+        "part 1 has other edges or owners than part 0");
+}
+
+ETX_TEST(test_dist_parts_training_unlike)
+{
+    scoped_training training = {.n_ranks = 2, .stage = ETX_TRAIN_GNN};
+
+    open_training(&training);
+    rank_threads_run(2, NULL, train_unlike, &training);
 }
 
 /* An exchange that can fail after the last of its swaps that carry data. */
@@ -246,24 +245,25 @@ static void check_failing(etx_trainer *trainer, struct failing *failing,
 }
 
 /* A step, a validation, both with a failure, four steps. */
-static void train_and_fail(struct team *team, int32_t rank)
+static void train_and_fail(struct rank_thread *thread, void *argument)
 {
-    etx_trainer *trainer = team->bench[rank].trainer;
-    struct failing failing = {.n_swaps = 0};
+    struct training *training = argument;
+    etx_trainer *trainer = training->bench[thread->rank].trainer;
+    struct failing failing = {.real = thread->exchange};
     const etx_part_exchange exchange = {.struct_size = sizeof exchange,
         .swap = swap_and_fail,
         .leave = leave,
         .user = &failing};
 
-    ck_assert_ok(etx_dist_exchange(&failing.real, team->dist[rank]));
-    ck_assert_ok(
-        etx_trainer_set_parts(trainer, 2, rank, ETX_PARTITION_KD, &exchange));
+    ck_assert_ok(etx_trainer_set_parts(
+        trainer, 2, thread->rank, ETX_PARTITION_KD, &exchange));
     (void)train_bench_validate(trainer);
     const int64_t n_validation = failing.n_swaps;
     train_bench_steps(trainer, 1);
     const int64_t n_step = failing.n_swaps - n_validation;
-    check_failing(trainer, &failing, rank, n_step, etx_trainer_step);
-    check_failing(trainer, &failing, rank, n_validation, etx_trainer_validate);
+    check_failing(trainer, &failing, thread->rank, n_step, etx_trainer_step);
+    check_failing(
+        trainer, &failing, thread->rank, n_validation, etx_trainer_validate);
     train_bench_steps(trainer, 4);
 }
 
@@ -271,22 +271,14 @@ static void train_and_fail(struct team *team, int32_t rank)
  * training goes on as if nothing had happened. */
 ETX_TEST(test_dist_parts_training_failure)
 {
-    struct team team = {.n_ranks = 2};
-    struct train_bench bench[4];
+    scoped_training smooth = {
+        .n_ranks = 2, .stage = ETX_TRAIN_GNN, .order = ETX_PARTITION_KD};
+    scoped_training failing = smooth;
 
-    for (int32_t r = 0; r < 4; r++)
-        bench[r] = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
-    ck_assert_ok(etx_dist_open_threads(team.dist, 2, NULL));
-    team.bench = bench;
-    run_team(&team, train);
-    team.bench = bench + 2;
-    run_team(&team, train_and_fail);
-    for (int32_t r = 1; r < 4; r++)
-        ck_assert_mem_eq(bench[r].trainer->stage->network->value,
-            bench[0].trainer->stage->network->value,
-            (size_t)bench[0].trainer->stage->network->n_values * sizeof(float));
-    for (int32_t r = 0; r < 4; r++)
-        train_bench_close(&bench[r]);
-    etx_dist_close(team.dist[0]);
-    etx_dist_close(team.dist[1]);
+    open_training(&smooth);
+    open_training(&failing);
+    rank_threads_run(2, NULL, train_part, &smooth);
+    rank_threads_run(2, NULL, train_and_fail, &failing);
+    for (int32_t r = 0; r < 2; r++)
+        ck_assert_same_state(failing.bench[r].trainer, smooth.bench[r].trainer);
 }

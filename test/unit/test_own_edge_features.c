@@ -8,7 +8,6 @@
 
 #include "io_models.h"
 #include "job.h"
-#include "part_threads.h"
 
 #define NODES "'node_features': [{'name': 'r', 'scale': 1e3}]"
 #define GNN(options, feature, scale)                                           \

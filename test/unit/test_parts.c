@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "job.h"
-#include "part_threads.h"
+#include "rank_threads.h"
 
 static int32_t *make_owners(
     const struct job *job, int32_t n_parts, int32_t order)
@@ -24,13 +24,13 @@ static int32_t *make_owners(
 
 /* Nodes and ends of edges of every part, and edges between parts. */
 static int64_t weigh_parts(const struct job *job, const int32_t *owners,
-    int64_t weight[PART_THREADS_MAX])
+    int64_t weight[RANK_THREADS_MAX])
 {
     const int32_t *src = etx_graph_src(job->graph);
     const int32_t *dst = etx_graph_dst(job->graph);
     int64_t n_cut = 0;
 
-    memset(weight, 0, PART_THREADS_MAX * sizeof *weight);
+    memset(weight, 0, RANK_THREADS_MAX * sizeof *weight);
     for (int64_t i = 0; i < job->n_nodes; i++)
         weight[owners[i]]++;
     for (int64_t e = 0; e < job->n_edges; e++) {
@@ -67,9 +67,9 @@ ETX_TEST(test_parts_partition)
 
     slack = 3.0 * (double)find_heaviest(&job);
     for (int32_t order = 0; order < 2; order++)
-        for (int32_t n_parts = 1; n_parts <= PART_THREADS_MAX; n_parts++) {
+        for (int32_t n_parts = 1; n_parts <= RANK_THREADS_MAX; n_parts++) {
             scoped int32_t *owners = make_owners(&job, n_parts, order);
-            int64_t weight[PART_THREADS_MAX];
+            int64_t weight[RANK_THREADS_MAX];
             const int64_t n_cut = weigh_parts(&job, owners, weight);
             const double share =
                 (double)(job.n_nodes + 2 * job.n_edges) / n_parts;
@@ -277,85 +277,7 @@ ETX_TEST(test_parts_set_scores)
     ck_assert_ptr_null(etx_graph_scores(job.graph));
 }
 
-/* -------------------------------------------------------------- scores -- */
-
-struct scoring {
-    const struct job *job;
-    const int32_t *owners;
-    int32_t n_parts;
-    float *scores; /* [n_edges] */
-    etx_context *(*open)(void);
-};
-
-static void score_part(struct part_thread *thread, void *argument)
-{
-    struct scoring *scoring = argument;
-    const struct job *job = scoring->job;
-    scoped_context *context = NULL;
-    scoped_part *part = NULL;
-    const int32_t *edge;
-    int64_t n;
-    scoped float *scores = NULL;
-
-    context = scoring->open();
-    ck_assert_ok(etx_graph_part_create(
-        &part, job->graph, scoring->owners, scoring->n_parts, thread->part));
-    n = etx_graph_n_edges(etx_graph_part_graph(part));
-    edge = etx_graph_part_edges(part);
-    scores = etx_test_alloc(n + 1, sizeof *scores);
-    ck_assert_ok(etx_graph_part_score(
-        scores, part, context, job->model, job->event, &thread->exchange));
-    for (int64_t e = 0; e < n; e++)
-        if (scoring->owners[etx_graph_dst(job->graph)[edge[e]]] == thread->part)
-            scoring->scores[edge[e]] = scores[e];
-}
-
-/* Scores of the whole graph, which itself keeps the filter's scores: the
- * network reads them. */
-static float *score_whole(const struct job *job)
-{
-    const size_t bytes = (size_t)job->n_edges * sizeof(float);
-    float *before = malloc(bytes);
-    float *scores = malloc(bytes);
-
-    ck_assert(before != NULL && scores != NULL);
-    memcpy(before, etx_graph_scores(job->graph), bytes);
-    ck_assert_ok(
-        etx_graph_score(job->graph, job->context, job->model, job->event));
-    memcpy(scores, etx_graph_scores(job->graph), bytes);
-    ck_assert_ok(etx_graph_set_scores(job->graph, before));
-    free(before);
-    return scores;
-}
-
-/* The bits of the whole graph, from any number of parts, cut either way; also
- * in bfloat16. */
-ETX_TEST(test_parts_scores, .rows = 5)
-{
-    const int is_bfloat16 = _i == 4;
-    const int32_t n_parts = is_bfloat16 ? 2 : 1 << _i;
-    scoped_job job = job_make_graph();
-    struct scoring scoring = {.job = &job,
-        .n_parts = n_parts,
-        .open = is_bfloat16 ? etx_test_context_bfloat16 : etx_test_context};
-    scoped float *expected = NULL;
-
-    scoring.scores = malloc((size_t)job.n_edges * sizeof(float));
-    ck_assert_ptr_nonnull(scoring.scores);
-    etx_context_free(job.context);
-    job.context = scoring.open();
-    expected = score_whole(&job);
-    for (int32_t order = 0; order < 2; order++) {
-        scoped int32_t *owners = make_owners(&job, n_parts, order);
-
-        scoring.owners = owners;
-        memset(scoring.scores, 0xff, (size_t)job.n_edges * sizeof(float));
-        part_threads_run(n_parts, score_part, &scoring, NULL);
-        ck_assert_mem_eq(
-            scoring.scores, expected, (size_t)job.n_edges * sizeof(float));
-    }
-    free(scoring.scores);
-}
+/* -------------------------------------------------------------- failure -- */
 
 /* An exchange that fails at its third call. */
 struct failing {
