@@ -6,7 +6,9 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
+from collections.abc import Callable
 
 import numpy as np
 from support import FolderCase, needs
@@ -92,6 +94,65 @@ class ActsCsv(FolderCase):
         first = tables["particles"]["particle_id"][0]
         np.testing.assert_array_equal(tables["truth"]["particle_id"], [first, first, 0])
 
+    def test_old_space_points(self) -> None:
+        """Of one measurement each, as the first versions wrote them."""
+        path = self.folder / "event000000003-spacepoint.csv"
+        path.write_text(
+            "measurement_id,geometry_id,x,y,z,var_r,var_z\n"
+            f"1,{STRIP},60.2,1.2,20.2,0.1,0.1\n4,{PIXEL},70.1,0.1,32.1,0.1,0.1\n"
+        )
+        tables = self.tables()
+        np.testing.assert_allclose(tables["hits"]["x"], [60.2, 70.1])
+        np.testing.assert_array_equal(tables["hits"]["volume_id"], [23, 8])
+        second = tables["particles"]["particle_id"][1]
+        np.testing.assert_array_equal(tables["truth"]["particle_id"], [second, 0])
+
+    def same_of_older(self, change: Callable[[str, str], tuple[str, str]]) -> None:
+        """The tables stay where change gives each file another name and text."""
+        expected = self.tables()
+        for kind, text in FILES.items():
+            (self.folder / f"event000000003-{kind}.csv").unlink()
+            name, text = change(kind, text)
+            data = text.encode()
+            path = self.folder / f"event000000003-{name}"
+            path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        for kind, table in self.tables().items():
+            for name, values in table.items():
+                np.testing.assert_array_equal(values, expected[kind][name], name)
+
+    def test_particle_id_in_one_column(self) -> None:
+        """As ACTS wrote it until version 43."""
+
+        def change(kind: str, text: str) -> tuple[str, str]:
+            if not text.startswith(BARCODE):
+                return f"{kind}.csv", text
+            lines = [text.splitlines()[0].replace(BARCODE, "particle_id")]
+            for line in text.splitlines()[1:]:
+                pv, sv, part, gen, subpart, *rest = line.split(",")
+                code = int(pv) << 52 | int(sv) << 40 | int(part) << 24
+                code |= int(gen) << 16 | int(subpart)
+                lines.append(",".join([str(code), *rest]))
+            return f"{kind}.csv", "\n".join(lines) + "\n"
+
+        self.same_of_older(change)
+
+    def test_other_names(self) -> None:
+        """Packed, and each name that the file of particles has had."""
+        for name in ("particles", "particles_selected", "particles_initial"):
+            with self.subTest(name):
+                self.setUp()
+                names = {"particles_simulated": name}
+                self.same_of_older(
+                    lambda kind, text: (f"{names.get(kind, kind)}.csv.gz", text)
+                )
+
+    def test_hit_out_of_range(self) -> None:
+        path = self.folder / "event000000003-measurement-simhit-map.csv"
+        path.write_text("measurement_id,hit_id\n0,0\n1,5\n")
+        code, text = self.run_main()
+        self.assertEqual(code, 1)
+        self.assertIn("simhit-map.csv: hit_id 5, there are 5 hits", text)
+
     def test_refused(self) -> None:
         path = self.folder / "event000000003-measurements.csv"
         path.write_text(FILES["measurements"].replace("global_x", "local0"))
@@ -101,7 +162,7 @@ class ActsCsv(FolderCase):
         path.write_text("")
         self.assertIn("measurements.csv: no column global_x", self.run_main()[1])
         path.unlink()
-        self.assertIn("measurements.csv: no such file", self.run_main()[1])
+        self.assertIn("measurements.csv[.gz]: no such file", self.run_main()[1])
         (self.folder / "event000000003-hits.csv").unlink()
         self.assertIn("no event*-hits.csv", self.run_main()[1])
 

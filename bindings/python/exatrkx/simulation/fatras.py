@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -242,7 +243,8 @@ class Columns:
     """Columns of one CSV file by name."""
 
     def __init__(self, path: str) -> None:
-        with open(path, encoding="ascii") as file:
+        opened = gzip.open if path.endswith(".gz") else open
+        with opened(path, "rt", encoding="ascii") as file:
             self.text = file.read()
         self.names = self.text.partition("\n")[0].split(",")
 

@@ -3,9 +3,10 @@
     exatrkx acts-csv DIR --out DIR2
 
 Reads eventN-hits.csv, -measurements.csv, -measurement-simhit-map.csv and
--particles_simulated.csv, as the examples of ACTS write them for any detector
+-particles_simulated.csv (older versions: -particles_initial.csv or others, see
+PARTICLES), each also .csv.gz, as the examples of ACTS write them for any detector
 (CsvSimHitWriter, CsvMeasurementWriter, CsvParticleWriter), and writes hits, truth
-and particles of TrackML. Positions are taken from the space points where
+and particles of TrackML. Before version 44 a particle_id is one number. Positions are taken from the space points where
 eventN-spacepoint.csv is there (CsvSpacePointWriter), else the global positions of the
 measurements, which ACTS writes since 48. Volume, layer and module are fields of the
 geometry identifier. A space point of two particles counts as noise, a measurement of
@@ -18,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +31,8 @@ from ..simulation.fatras import Columns
 
 NO_MEASUREMENT = np.uint64(2**64 - 1)
 BARCODE = tuple(f"particle_id_{part}" for part in ("pv", "sv", "part", "gen", "subpart"))
+FIELDS = ((52, 12), (40, 12), (24, 16), (16, 8), (0, 16))  # of one number
+PARTICLES = ("particles_simulated", "particles_initial", "particles_selected", "particles")
 GENERATION_BIT = 24  # of a particle_id of TrackML
 
 
@@ -44,11 +46,34 @@ class Event:
     def __init__(self, prefix: Path) -> None:
         self.prefix = prefix
 
+    def find(self, kind: str) -> str | None:
+        """The file of a kind, as the library chooses it; None = there is none."""
+        for ending in (".csv", ".csv.gz"):
+            path = f"{self.prefix}-{kind}{ending}"
+            if os.path.exists(path):
+                return path
+        return None
+
     def table(self, kind: str) -> Columns:
-        path = f"{self.prefix}-{kind}.csv"
-        if not os.path.exists(path):
-            raise ActsCsvError(f"{path}: no such file")
+        path = self.find(kind)
+        if path is None:
+            raise ActsCsvError(f"{self.prefix}-{kind}.csv[.gz]: no such file")
         return Columns(path)
+
+    def particles(self) -> str:
+        """The kind of the file of particles: the first of PARTICLES."""
+        return next((kind for kind in PARTICLES if self.find(kind)), PARTICLES[0])
+
+    def barcodes(self, kind: str) -> np.ndarray:
+        """[n_rows, 5] in the order of BARCODE, also of files with one number."""
+        if "particle_id" not in self.table(kind).names:
+            return self.integers(kind, *BARCODE)
+        packed = self.integers(kind, "particle_id")[:, 0]
+        fields = [
+            (packed >> np.uint64(shift)) & np.uint64((1 << width) - 1)
+            for shift, width in FIELDS
+        ]
+        return np.stack(fields, axis=1)
 
     def floats(self, kind: str, *names: str) -> np.ndarray:
         return self.checked(kind, names).floats(*names)
@@ -64,20 +89,27 @@ class Event:
         return table
 
     def has_space_points(self) -> bool:
-        return os.path.exists(f"{self.prefix}-spacepoint.csv")
+        return self.find("spacepoint") is not None
 
 
 def hits_of(event: Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions [n, 3], geometry identifiers [n], measurements [n, 2]."""
     if event.has_space_points():
         where = event.floats("spacepoint", "x", "y", "z")
+        if "measurement_id" in event.table("spacepoint").names:  # of pixels alone
+            return where, *alone_of(event, "spacepoint")
         names = ("geometry_id_1", "measurement_id_1", "measurement_id_2")
         found = event.integers("spacepoint", *names)
         return where, found[:, 0], found[:, 1:]
     where = event.floats("measurements", "global_x", "global_y", "global_z")
-    found = event.integers("measurements", "geometry_id", "measurement_id")
-    alone = np.full(len(found), NO_MEASUREMENT)
-    return where, found[:, 0], np.stack((found[:, 1], alone), axis=1)
+    return where, *alone_of(event, "measurements")
+
+
+def alone_of(event: Event, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Geometry identifiers [n], measurements [n, 2] of points of one each."""
+    found = event.integers(kind, "geometry_id", "measurement_id")
+    none = np.full(len(found), NO_MEASUREMENT)
+    return found[:, 0], np.stack((found[:, 1], none), axis=1)
 
 
 def sim_hits_of(event: Event, measurements: np.ndarray) -> np.ndarray:
@@ -99,8 +131,14 @@ def particle_ids(barcodes: np.ndarray) -> np.ndarray:
 
 def owners_of(event: Event, hit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Barcodes of all particles, and the row of each hit's; -1 = none."""
-    barcodes = event.integers("particles_simulated", *BARCODE)
-    of_hits = event.integers("hits", *BARCODE)
+    barcodes = event.barcodes(event.particles())
+    of_hits = event.barcodes("hits")
+    beyond = hit[hit >= len(of_hits)]
+    if len(beyond):
+        raise ActsCsvError(
+            f"{event.prefix}-measurement-simhit-map.csv: hit_id {beyond[0]}, "
+            f"there are {len(of_hits)} hits"
+        )
     known = {tuple(code): row for row, code in enumerate(barcodes.tolist())}
     rows = np.array([known.get(tuple(c), -1) for c in of_hits.tolist()], np.int64)
     owner = np.where(hit >= 0, np.append(rows, -1)[hit], -1)
@@ -115,7 +153,7 @@ def convert(event: Event) -> dict[str, trackml_csv.Table]:
     is_shared = (hit[:, 1] >= 0) & (owner[:, 0] != owner[:, 1])
     owner = np.where(is_shared, -1, owner[:, 0])
     names = ("vx", "vy", "vz", "px", "py", "pz", "q")
-    state = event.floats("particles_simulated", *names)
+    state = event.floats(event.particles(), *names)
     particle_id = particle_ids(barcodes)
     hit_id = np.arange(1, len(position) + 1)
     true = event.floats("hits", "tx", "ty", "tz", "tpx", "tpy", "tpz")
@@ -149,10 +187,10 @@ def convert(event: Event) -> dict[str, trackml_csv.Table]:
 
 def prefixes(folder: Path) -> list[Path]:
     """eventN of all events of a folder."""
-    found = sorted(folder.glob("event*-hits.csv"))
+    found = trackml_csv.find_events(str(folder))
     if not found:
-        raise ActsCsvError(f"{folder}: no event*-hits.csv")
-    return [Path(re.sub("-hits.csv$", "", str(path))) for path in found]
+        raise ActsCsvError(f"{folder}: no event*-hits.csv[.gz]")
+    return [Path(prefix) for prefix in found]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
