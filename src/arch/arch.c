@@ -117,14 +117,22 @@ done:
     return status;
 }
 
+void etx_network_release(struct etx_network *network)
+{
+    if (network->state != NULL && network->arch->release != NULL)
+        network->arch->release(network);
+    etx_free(network->state);
+    for (int32_t k = 0; k < network->n_blocks; k++)
+        etx_free(network->blocks[k]);
+    etx_free(network->parameter);
+    etx_free(network->value);
+}
+
 void etx_network_free(struct etx_network *network)
 {
     if (network == NULL)
         return;
-    if (network->arch != NULL)
-        network->arch->release(network);
-    etx_free(network->parameter);
-    etx_free(network->value);
+    etx_network_release(network);
     etx_free(network);
 }
 
@@ -194,10 +202,4 @@ etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
     network->n_values += n;
 done:
     return status;
-}
-
-void etx_network_release_state(struct etx_network *network)
-{
-    etx_free(network->state);
-    network->state = NULL;
 }

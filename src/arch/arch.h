@@ -83,6 +83,8 @@ struct etx_arch {
      * n_node_features and edge_features are already set. */
     etx_status (*configure)(
         struct etx_network *network, const struct etx_json *options);
+
+    /* NULL, or: free what network->state, not NULL, points to. */
     void (*release)(struct etx_network *network);
 
     /* out: [n_nodes, n_out] or logits [n_edges]. tape NULL: inference. */
@@ -114,6 +116,8 @@ struct etx_arch {
     int32_t saves_memory;
 };
 
+#define ETX_NETWORK_MAX_BLOCKS 3
+
 struct etx_network {
     const struct etx_arch *arch;
     int32_t n_node_features;
@@ -127,6 +131,8 @@ struct etx_network {
     uint64_t frozen_id; /* unique in the process, once the values are final;
                          * 0: they may change */
     void *state;        /* options and tables of layers, of the architecture */
+    void *blocks[ETX_NETWORK_MAX_BLOCKS]; /* of etx_mlp_blocks_declare */
+    int32_t n_blocks;
     const char *needs_whole; /* why it cannot run on a partition of a graph,
                               * or NULL; set by configure */
 };
@@ -143,6 +149,9 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
     const struct etx_json *options);
 void etx_network_free(struct etx_network *network);
+
+/* Free what the struct points to. */
+void etx_network_release(struct etx_network *network);
 
 /* A number that no other frozen network or table of the process has. */
 uint64_t etx_frozen_id(void);
@@ -167,8 +176,5 @@ void etx_network_init(struct etx_network *network, uint64_t seed);
 /* For configure: append a parameter; *offset: where it starts in value. */
 etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
     const struct etx_parameter *parameter);
-
-/* The release of an architecture whose state owns no other memory. */
-void etx_network_release_state(struct etx_network *network);
 
 #endif

@@ -153,7 +153,9 @@ etx_status etx_mlp_blocks_declare(struct etx_mlp_blocks *blocks,
     etx_status status = ETX_OK;
     const int32_t n = blocks->is_recurrent ? 1 : n_iterations;
 
+    assert(network->n_blocks < ETX_NETWORK_MAX_BLOCKS);
     ETX_NEW(blocks->block, n, "layers of iterations");
+    network->blocks[network->n_blocks++] = blocks->block;
     for (int32_t k = 0; k < n; k++) {
         char name[32];
 

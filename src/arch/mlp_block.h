@@ -77,8 +77,7 @@ struct etx_mlp_blocks {
 };
 
 /* The first has n_in_first columns, the others n_in. Names are PREFIX.I.K.*
- * for iteration I, PREFIX.K.* when recurrent. Free blocks->block with
- * etx_free, also after an error. */
+ * for iteration I, PREFIX.K.* when recurrent. The network owns them. */
 etx_status etx_mlp_blocks_declare(struct etx_mlp_blocks *blocks,
     struct etx_network *network, const char *prefix, int32_t n_iterations,
     int32_t n_in_first, int32_t n_in, const struct etx_widths *hidden,

@@ -87,11 +87,7 @@ void etx_nested_release(struct etx_network *network)
 {
     struct etx_nested *nested = network->state;
 
-    if (nested != NULL && nested->inner.arch != NULL) {
-        nested->inner.arch->release(&nested->inner);
-        etx_free(nested->inner.parameter);
-    }
-    etx_network_release_state(network);
+    etx_network_release(&nested->inner);
 }
 
 /* --------------------------------------------------------------- forward -- */

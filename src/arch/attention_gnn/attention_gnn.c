@@ -299,7 +299,6 @@ const struct etx_arch etx_arch_attention_gnn = {
     .name = "attention_gnn",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_attention_configure,
-    .release = etx_network_release_state,
     .forward = etx_run_forward,
     .backward = etx_run_backward,
     .steps = &steps,

@@ -267,7 +267,6 @@ const struct etx_arch etx_arch_edge_filter = {
     .name = "edge_filter",
     .kind = ETX_NETWORK_EDGE,
     .configure = configure,
-    .release = etx_network_release_state,
     .forward = forward,
     .backward = backward,
     .reads_ends_only = 1,

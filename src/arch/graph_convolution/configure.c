@@ -105,13 +105,3 @@ etx_status etx_convolution_configure(
 done:
     return status;
 }
-
-void etx_convolution_release(struct etx_network *network)
-{
-    struct etx_convolution *state = network->state;
-
-    if (state != NULL)
-        etx_free(state->convolutions.block);
-    etx_free(state);
-    network->state = NULL;
-}

@@ -295,7 +295,6 @@ const struct etx_arch etx_arch_graph_convolution = {
     .name = "graph_convolution",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_convolution_configure,
-    .release = etx_convolution_release,
     .forward = etx_run_forward,
     .backward = etx_run_backward,
     .steps = &steps,

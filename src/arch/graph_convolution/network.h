@@ -19,10 +19,9 @@ struct etx_convolution {
     struct etx_mlp_blocks convolutions;
 };
 
-/* etx_arch.configure and .release. */
+/* etx_arch.configure. */
 etx_status etx_convolution_configure(
     struct etx_network *network, const struct etx_json *options);
-void etx_convolution_release(struct etx_network *network);
 
 /* Width of the latents before iteration k. */
 int32_t etx_convolution_width(const struct etx_network *network, int32_t k);

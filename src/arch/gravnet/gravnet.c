@@ -177,7 +177,6 @@ const struct etx_arch etx_arch_gravnet = {
     .name = "gravnet",
     .kind = ETX_NETWORK_POINT,
     .configure = etx_gravnet_configure,
-    .release = etx_network_release_state,
     .forward = etx_run_forward,
     .backward = etx_run_backward,
     .steps = &steps,

@@ -224,15 +224,3 @@ etx_status etx_interaction_configure(
 done:
     return status;
 }
-
-void etx_interaction_release(struct etx_network *network)
-{
-    struct etx_interaction *state = network->state;
-
-    if (state == NULL)
-        return;
-    etx_free(state->node_networks.block);
-    etx_free(state->edge_networks.block);
-    etx_free(state);
-    network->state = NULL;
-}

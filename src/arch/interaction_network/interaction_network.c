@@ -195,7 +195,6 @@ const struct etx_arch etx_arch_interaction_network = {
     .name = "interaction_network",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_interaction_configure,
-    .release = etx_interaction_release,
     .forward = etx_run_forward,
     .backward = etx_run_backward,
     .steps = &steps,

@@ -54,9 +54,8 @@ struct etx_interaction {
     struct etx_mlp_blocks node_networks, edge_networks;
 };
 
-/* etx_arch.configure and .release. */
+/* etx_arch.configure. */
 etx_status etx_interaction_configure(
     struct etx_network *network, const struct etx_json *options);
-void etx_interaction_release(struct etx_network *network);
 
 #endif

@@ -102,16 +102,3 @@ etx_status etx_lorentz_configure(
 done:
     return status;
 }
-
-void etx_lorentz_release(struct etx_network *network)
-{
-    struct etx_lorentz *state = network->state;
-
-    if (state != NULL) {
-        etx_free(state->messages.block);
-        etx_free(state->steps.block);
-        etx_free(state->nodes.block);
-    }
-    etx_free(state);
-    network->state = NULL;
-}

@@ -419,7 +419,6 @@ const struct etx_arch etx_arch_lorentz_network = {
     .name = "lorentz_network",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_lorentz_configure,
-    .release = etx_lorentz_release,
     .forward = etx_run_forward,
     .backward = etx_run_backward,
     .steps = &steps,

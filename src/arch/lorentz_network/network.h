@@ -23,10 +23,9 @@ struct etx_lorentz {
     struct etx_mlp_blocks messages, steps, nodes;
 };
 
-/* etx_arch.configure and .release. */
+/* etx_arch.configure. */
 etx_status etx_lorentz_configure(
     struct etx_network *network, const struct etx_json *options);
-void etx_lorentz_release(struct etx_network *network);
 
 /* ------------------------------------------------------------- scalars.c -- */
 

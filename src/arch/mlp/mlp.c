@@ -139,7 +139,6 @@ const struct etx_arch etx_arch_mlp = {
     .name = "mlp",
     .kind = ETX_NETWORK_POINT,
     .configure = configure,
-    .release = etx_network_release_state,
     .forward = forward,
     .backward = backward,
 };
