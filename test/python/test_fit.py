@@ -29,8 +29,8 @@ class Fit(unittest.TestCase):
 
     def fit(self, **options):
         return exatrkx.fit_tracks(
-            self.tracks,
             self.event,
+            self.tracks,
             self.detector,
             self.model,
             options=exatrkx.FitOptions(**options),
@@ -54,8 +54,8 @@ class Fit(unittest.TestCase):
         )
 
     def test_order_of_arguments(self):
-        with self.assertRaisesRegex(TypeError, "tracks: Event, expected exatrkx.Tracks"):
-            exatrkx.fit_tracks(self.event, self.tracks, self.detector)
+        with self.assertRaisesRegex(TypeError, "event: Tracks, expected exatrkx.Event"):
+            exatrkx.fit_tracks(self.tracks, self.event, self.detector)
 
     def test_select(self):
         found = self.fit(max_hit_chi2=20.0)
@@ -81,7 +81,7 @@ class Fit(unittest.TestCase):
             ),
             np.concatenate([self.tracks.hits, self.tracks.hits]),
         )
-        fit = exatrkx.fit_tracks(again, self.event, self.detector, self.model)
+        fit = exatrkx.fit_tracks(self.event, again, self.detector, self.model)
         left = exatrkx.resolve_tracks(again, fit)
         self.assertEqual(len(left), len(self.tracks))
         self.assertTrue(np.array_equal(left.hits, self.tracks.hits))
@@ -90,7 +90,7 @@ class Fit(unittest.TestCase):
         with self.assertRaises(ValueError):
             exatrkx.resolve_tracks(self.tracks, fit)
         first = exatrkx.select_tracks(self.tracks, np.arange(len(self.tracks)) < 1)
-        fit = exatrkx.fit_tracks(first, self.event, self.detector, self.model)
+        fit = exatrkx.fit_tracks(self.event, first, self.detector, self.model)
         n = len(self.tracks)
         with self.assertRaisesRegex(ValueError, f"of 1 tracks, there are {n}"):
             exatrkx.resolve_tracks(self.tracks, fit)
@@ -99,7 +99,7 @@ class Fit(unittest.TestCase):
         with self.assertRaisesRegex(exatrkx.ArgumentError, "material -1"):
             self.fit(material=-1.0)
         with self.assertRaisesRegex(exatrkx.ArgumentError, "field"):
-            exatrkx.fit_tracks(self.tracks, self.event, self.detector)
+            exatrkx.fit_tracks(self.event, self.tracks, self.detector)
         for text, options in (
             ("field 2.0 T and field_map", {"field": 2.0, "field_map": np.zeros((2, 2, 2))}),
             ("max_r 3.0 and max_z 0.0 mm: need a field_map", {"max_r": 3.0}),

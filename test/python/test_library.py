@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -51,6 +52,48 @@ class TestPipeline(LibraryCase):
         self.assertEqual(ours.read_bytes(), theirs.read_bytes())
         again = exatrkx.Tracks.from_csv(theirs, self.event)
         self.assertTrue(np.array_equal(again.labels, self.tracks.labels))
+
+    def test_tracks_by_mask(self) -> None:
+        """As numpy's arrays: numbers from either end, or a mask of all."""
+        tracks = self.tracks
+        mask = np.diff(tracks.offsets) > 12
+        self.assertTrue(0 < mask.sum() < len(tracks))
+        for index in (mask, mask.tolist(), np.flatnonzero(mask), [0, -1]):
+            some = np.arange(len(tracks))[index]
+            found = tracks[index]
+            self.assertEqual(len(found), len(some))
+            for hits, t in zip(found, some, strict=True):
+                np.testing.assert_array_equal(hits, tracks[int(t)])
+        self.assertEqual(tracks[[]], [])
+        with self.assertRaises(IndexError):
+            tracks[mask[:-1]]
+        with self.assertRaises(IndexError):
+            tracks[[len(tracks)]]
+
+    def test_tables_of_modules(self) -> None:
+        modules, xyz = self.event.modules, self.event.positions
+        names = ("volume", "layer", "module")
+        for given in (
+            modules.T,
+            dict(zip(names, modules, strict=True)),
+            dict(zip((f"{name}_id" for name in names), modules, strict=True)),
+        ):
+            made = exatrkx.Event.from_arrays(xyz, modules=given)
+            np.testing.assert_array_equal(made.modules, modules)
+        with self.assertRaisesRegex(ValueError, "modules: columns volume, sensor, exp"):
+            exatrkx.Event.from_arrays(xyz, modules={"volume": 1, "sensor": 2})
+
+    def test_detector_pickled(self) -> None:
+        """As model and event: through any number of processes, without files."""
+        path = self.folder / "detectors.csv.gz"
+        path.write_bytes(_shipped.shipped("data", "detectors.csv.gz").read_bytes())
+        detector = exatrkx.Detector.load(path)
+        once = pickle.loads(pickle.dumps(detector))
+        path.unlink()
+        again = pickle.loads(pickle.dumps(once))
+        self.assertEqual(again.n_modules, detector.n_modules)
+        with self.assertRaisesRegex(FileNotFoundError, "detectors.csv.gz"):
+            pickle.dumps(detector)
 
     def test_track_ids(self) -> None:
         """Tracks of a file keep their ids, also those selected from them."""
@@ -418,7 +461,7 @@ class TestErrors(LibraryCase):
             ("FirstPass", lambda: exatrkx.learn_first_pass(*of_event[:2], given)),
             ("ModuleMap", lambda: exatrkx.learn_module_map(*of_event[:2], exatrkx.FirstPassOptions())),
             ("Label", lambda: exatrkx.label(graph, given)),
-            ("Fit", lambda: exatrkx.fit_tracks(self.tracks, self.event, self.detector, options=given)),
+            ("Fit", lambda: exatrkx.fit_tracks(self.event, self.tracks, self.detector, options=given)),
         ):
             text = f"options: .*Options, expected exatrkx.{wanted}Options"
             with self.subTest(wanted), self.assertRaisesRegex(TypeError, text):

@@ -70,6 +70,22 @@ def particle_table(particles: Any) -> np.ndarray:
     return table
 
 
+def module_columns(modules: Any) -> Any:
+    """volume, layer and module of a table by these names or TrackML's, or of an
+    array [n_hits, 3]."""
+    if hasattr(modules, "keys"):
+        names = list(modules.keys())
+        for wanted in (("volume_id", "layer_id", "module_id"), ("volume", "layer", "module")):
+            if all(name in names for name in wanted):
+                return [modules[name] for name in wanted]
+        raise ValueError(
+            f"modules: columns {', '.join(map(str, names))}, expected volume_id, "
+            "layer_id and module_id, or volume, layer and module"
+        )
+    shape = getattr(modules, "shape", ())
+    return modules.T if len(shape) == 2 and shape[1] == 3 != shape[0] else modules
+
+
 class Event(_handle.Immutable):
     """Hits and their properties. Does not change once made, so several
     threads may read one concurrently."""
@@ -104,7 +120,9 @@ class Event(_handle.Immutable):
         hit_ids        [n_hits], unique and positive; default 1 .. n_hits
         features       [n_hits, n_features] as the model wants them, scaled;
                        they replace those that are computed from the hits
-        modules        (volume, layer, module), each [n_hits]
+        modules        (volume, layer, module), each [n_hits]; or an array
+                       [n_hits, 3] (3 hits: [3, n_hits]), or a table with these
+                       names or volume_id, layer_id, module_id
         cells          (hit, channel0, channel1, value), each [n_cells]; hit
                        is the row of the hit; needs modules and detector
         cell_features  [n_hits, 9] instead of cells, in the order of
@@ -264,7 +282,7 @@ class Event(_handle.Immutable):
         if modules is None:
             return
         names = ("volume", "layer", "module")
-        columns = columns_of("modules", modules, *names)
+        columns = columns_of("modules", module_columns(modules), *names)
         self._set(
             "etx_event_set_modules",
             *(

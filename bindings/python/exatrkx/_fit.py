@@ -63,8 +63,8 @@ class TrackParameters:
 
 
 def fit_tracks(
-    tracks: Tracks,
     event: Event,
+    tracks: Tracks,
     detector: Detector,
     model: Model | None = None,
     context: Context | None = None,
@@ -74,6 +74,7 @@ def fit_tracks(
     multiple scattering. event needs modules. Without a field in options
     model needs a completion, which knows it."""
     declared = _declarations.etx_track_parameters
+    hits_of = _handle.pointer("event", event)
     fitted = _handle.pointer("tracks", tracks)
     out = np.zeros(len(tracks), declared)
     outlier = np.zeros(int(tracks.offsets[-1]), np.uint8)
@@ -87,7 +88,7 @@ def fit_tracks(
             address(outlier),
             fitted,
             used,
-            _handle.pointer("event", event),
+            hits_of,
             _handle.pointer("detector", detector),
             None if model is None else _handle.pointer("model", model),
             ctypes.byref(options_struct),

@@ -123,15 +123,36 @@ class Model(_handle.Immutable):
 
 
 class Detector(_handle.Immutable):
-    """Module geometry: rotations, thickness and pitches; immutable."""
+    """Module geometry: rotations, thickness and pitches; immutable. Pickled with
+    its file, which therefore has to be there still."""
+
+    _path: str = ""
+    _data: bytes | None = None  # of the file, where it came by pickle
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Detector:
         """Read detectors.csv[.gz]; None is the TrackML detector."""
-        path = shipped("data", "detectors.csv.gz") if path is None else path
-        return cls(
+        if path is None:
+            path = shipped("data", "detectors.csv.gz")
+        made = cls(
             _handle.make("detector", "etx_detector_read", _library.file_name(path))
         )
+        made._path = os.path.abspath(os.fsdecode(path))
+        return made
+
+    @classmethod
+    def _of_bytes(cls, data: bytes) -> Detector:
+        """Of a file that was detectors.csv[.gz]; the copy has none of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "detectors.csv"
+            path.write_bytes(data)
+            made = cls.load(path)
+        made._data = data
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = Path(self._path).read_bytes() if self._data is None else self._data
+        return Detector._of_bytes, (data,)
 
     @property
     def n_modules(self) -> int:

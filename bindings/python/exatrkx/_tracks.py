@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -137,11 +137,21 @@ class Tracks(_handle.Immutable):
     @overload
     def __getitem__(self, track: slice) -> list[NDArray[np.int32]]: ...
 
+    @overload
     def __getitem__(
-        self, track: int | slice
+        self, track: Sequence[int] | NDArray[Any]
+    ) -> list[NDArray[np.int32]]: ...
+
+    def __getitem__(
+        self, track: int | slice | Sequence[int] | NDArray[Any]
     ) -> NDArray[np.int32] | list[NDArray[np.int32]]:
-        """Rows of the hits of one track, a view; a list of them of a slice."""
+        """Rows of the hits of one track, a view; a list of them of a slice, of
+        numbers of tracks or of a mask [len]. select_tracks makes Tracks."""
         n_tracks = len(self)
+        if np.ndim(track) == 1:
+            chosen = np.asarray(track)
+            chosen = chosen if chosen.size else chosen.astype(np.int64)
+            return [self[int(t)] for t in np.arange(n_tracks)[chosen]]
         if isinstance(track, slice):
             return [self[t] for t in range(n_tracks)[track]]
         track = operator.index(track)

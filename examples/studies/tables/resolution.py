@@ -78,7 +78,7 @@ def compare(
     [5], pulls [5]."""
     tracks, rows = true_tracks(event)
     detector = exatrkx.Detector.load()
-    fit = exatrkx.fit_tracks(tracks, event, detector, model, options=options)
+    fit = exatrkx.fit_tracks(event, tracks, detector, model, options=options)
     particle = event.particles[rows]  # type: ignore[index]
     px, py, pz = particle["momentum"].T.astype(float)
     vx, vy, vz = particle["vertex"].T.astype(float)
@@ -135,7 +135,7 @@ def plot(events: Sequence[exatrkx.Event], path: str) -> None:
     detector, options = exatrkx.Detector.load(), simulated_field()
     tracks = [true_tracks(event)[0] for event in events]
     fits = [
-        exatrkx.fit_tracks(own, event, detector, options=options)
+        exatrkx.fit_tracks(event, own, detector, options=options)
         for own, event in zip(tracks, events, strict=True)
     ]
     plotting.resolution(events, tracks, fits).savefig(path, dpi=80)
