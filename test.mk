@@ -44,7 +44,7 @@ CHECKED_OBJECTS := $(patsubst $(BUILD)/obj/shim/cuda/%,\
 SHIM_LIBRARY := $(BUILD)/test/device/libexatrkx.so.$(MAJOR)
 SHIM_NCCL := $(patsubst %.c,$(BUILD)/obj/shim/%.o,$(wildcard cuda/dist/*.c))
 SHIM_DIST := $(BUILD)/test/device/libexatrkx_dist.so.$(MAJOR)
-CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
+CHECKED_FLAGS := -DETX_CUDA_GUARDED=1 -fsanitize=thread --param tsan-distinguish-volatile=1 \
     -fsanitize=alignment -fsanitize-undefined-trap-on-error
 
 # Failing calls of malloc and of the operating system, in a program that defines

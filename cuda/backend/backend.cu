@@ -11,6 +11,13 @@ extern "C" {
 #include "base/heap.h"
 }
 
+#include <stdlib.h>
+
+/* 1: scratch is always guarded. */
+#ifndef ETX_CUDA_GUARDED
+#define ETX_CUDA_GUARDED 0
+#endif
+
 /* cuBLASLt and the pool need at least this. */
 #define MIN_MAJOR 8
 
@@ -118,6 +125,13 @@ static etx_status make_host(struct etx_context *context)
     return ETX_OK;
 }
 
+/* Each array of scratch is an allocation of its own, for a tool that checks
+ * bounds: compute-sanitizer, or the checked emulation. */
+static bool is_guarded(void)
+{
+    return ETX_CUDA_GUARDED || getenv("ETX_GUARD_SCRATCH") != NULL;
+}
+
 static etx_status open(struct etx_context *context)
 {
     struct etx_stream *stream = &context->stream_storage;
@@ -138,6 +152,8 @@ static etx_status open(struct etx_context *context)
     stream->memory = &cuda->memory;
     ETX_TRY(etx_arena_create_at(
         &stream->arena, context->options.memory_limit, 0, stream->memory));
+    if (is_guarded())
+        etx_arena_guard(stream->arena);
     ETX_TRY(etx_weight_cache_create(&stream->weight_cache, stream->memory));
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;

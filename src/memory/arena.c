@@ -4,7 +4,8 @@
  * enough free bytes, else to a new one. When the arena is emptied and has more
  * than one block, all are freed, and the next block is as large as the most
  * that was ever in use: from the second event on there is one block, where the
- * limit, of which a device keeps half for graphs, allows it.
+ * limit, of which a device keeps half for graphs, allows it. Guarded, each
+ * array has a block of its own, freed by the reset.
  *
  *   block 0          block 1 (current)      block 2
  *   +--------------+ +--------+-----------+ +------------------+
@@ -26,8 +27,9 @@
 #define ALIGNMENT        ((size_t)64)
 #define DEVICE_ALIGNMENT ((size_t)256)
 #define MIN_BLOCK        ((size_t)1 << 20)
-#define MAX_BLOCKS       64 /* each doubles the size, or halves what is left */
-#define WHAT             "scratch memory"
+#define MAX_BLOCKS       256 /* guarded; else each doubles the size, or halves */
+                             /* what is left */
+#define WHAT "scratch memory"
 
 struct block {
     char *memory;
@@ -40,6 +42,7 @@ struct etx_arena {
     size_t alignment;
     size_t min_block; /* bytes of the smallest block */
     struct block block[MAX_BLOCKS];
+    bool is_guarded;
     int64_t n_blocks;
     int64_t current; /* blocks after it are unused */
     size_t size;     /* sum of the blocks' sizes */
@@ -73,18 +76,29 @@ etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
     return etx_arena_create_at(out, limit, 0, NULL);
 }
 
-/* Only memory of the host can be poisoned. */
+void etx_arena_guard(struct etx_arena *arena)
+{
+    arena->is_guarded = true;
+}
+
+/* Only memory of the host can be poisoned; guarded there is none that is free.
+ */
+static bool is_poisoned(const struct etx_arena *arena)
+{
+    return arena->memory == NULL && !arena->is_guarded;
+}
+
 static void poison(
     const struct etx_arena *arena, const void *memory, size_t bytes)
 {
-    if (arena->memory == NULL)
+    if (is_poisoned(arena))
         etx_poison(memory, bytes);
 }
 
 static void unpoison(
     const struct etx_arena *arena, const void *memory, size_t bytes)
 {
-    if (arena->memory == NULL)
+    if (is_poisoned(arena))
         etx_unpoison(memory, bytes);
 }
 
@@ -124,6 +138,40 @@ static etx_status over_limit(
         what, bytes, arena->in_use, arena->limit);
 }
 
+static etx_status check_n_blocks(
+    const struct etx_arena *arena, size_t bytes, const char *what)
+{
+    if (arena->n_blocks < MAX_BLOCKS)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_MEMORY,
+        "%s: %zu bytes of scratch would take more than %d blocks", what, bytes,
+        MAX_BLOCKS);
+}
+
+static void append_block(struct etx_arena *arena, struct block block)
+{
+    arena->size += block.size;
+    arena->current = arena->n_blocks;
+    arena->block[arena->n_blocks++] = block;
+}
+
+/* A block that counts as `rounded` bytes, but has as many as the array. */
+static etx_status add_guarded(
+    struct etx_arena *arena, size_t bytes, size_t rounded, const char *what)
+{
+    etx_status status = ETX_OK;
+    struct block block = {.size = rounded};
+
+    if (rounded > arena->limit - arena->size)
+        return over_limit(arena, rounded, what);
+    ETX_CHECK(check_n_blocks(arena, rounded, what));
+    ETX_CHECK(etx_memory_alloc(
+        &block.memory, arena->memory, (int64_t)larger(bytes, 1), 1, what));
+    append_block(arena, block);
+done:
+    return status;
+}
+
 /* Make a new block of at least this many bytes the current one. */
 static etx_status add_block(
     struct etx_arena *arena, size_t bytes, const char *what)
@@ -136,10 +184,7 @@ static etx_status add_block(
         drop_blocks(arena, is_empty ? 0 : arena->current + 1);
     if (bytes > arena->limit - arena->size)
         return over_limit(arena, bytes, what);
-    if (arena->n_blocks == MAX_BLOCKS)
-        return etx_fail(ETX_ERR_MEMORY,
-            "%s: %zu bytes of scratch would take more than %d blocks", what,
-            bytes, MAX_BLOCKS);
+    ETX_CHECK(check_n_blocks(arena, bytes, what));
 
     /* Beyond the request there is a reserve, as far as the limit allows. It
      * costs nothing on the host; on a device graphs need memory, too. */
@@ -162,9 +207,7 @@ static etx_status add_block(
     }
     ETX_CHECK(status);
     poison(arena, block.memory, block.size);
-    arena->size += block.size;
-    arena->current = arena->n_blocks;
-    arena->block[arena->n_blocks++] = block;
+    append_block(arena, block);
 done:
     return status;
 }
@@ -196,7 +239,9 @@ etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     if (rounded == 0)
         rounded =
             arena->alignment; /* distinct, non-NULL pointers for no elements */
-    if (!find_block(arena, rounded))
+    if (arena->is_guarded)
+        ETX_CHECK(add_guarded(arena, bytes, rounded, what));
+    else if (!find_block(arena, rounded))
         ETX_CHECK(add_block(arena, rounded, what));
 
     struct block *block = &arena->block[arena->current];
@@ -268,6 +313,8 @@ void etx_arena_reset(struct etx_arena *arena, struct etx_arena_mark mark)
     }
     if (arena->n_blocks > 0)
         arena->current = mark.block;
+    if (arena->is_guarded)
+        drop_blocks(arena, mark.block + (mark.used > 0));
     if (arena->in_use == 0 && arena->n_blocks > 1)
         drop_blocks(arena, 0);
 }

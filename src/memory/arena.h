@@ -25,6 +25,10 @@ etx_status etx_arena_create(struct etx_arena **out, int64_t limit);
 etx_status etx_arena_create_at(struct etx_arena **out, int64_t limit,
     size_t min_block, const struct etx_memory *memory);
 void etx_arena_free(struct etx_arena *arena);
+/* From now on each array is an allocation of its own, of its bytes alone, so
+ * that what checks bounds of allocations checks every array: on a device,
+ * where free bytes cannot be poisoned. Before the first array. */
+void etx_arena_guard(struct etx_arena *arena);
 
 /* count * size bytes, not cleared, aligned to 64 bytes (device: 256).
  * ETX_ERR_MEMORY beyond the limit or when the allocator fails. */

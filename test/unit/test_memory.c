@@ -434,6 +434,36 @@ static etx_status use_arena(void *argument)
     return status;
 }
 
+/* Guarded, arrays are freed by the reset to a mark before them, and count
+ * against the limit as others do. */
+ETX_TEST(test_memory_arena_guarded)
+{
+    scoped_arena *arena = NULL;
+    char *array[3] = {NULL};
+
+    ck_assert_ok(etx_arena_create(&arena, 1024));
+    etx_arena_guard(arena);
+    const struct etx_arena_mark start = etx_arena_mark(arena);
+
+    ck_assert_ok(etx_arena_alloc(&array[0], arena, 10, 1, "a"));
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+
+    for (int32_t round = 0; round < 1000; round++) {
+        ck_assert_ok(etx_arena_alloc(&array[1], arena, 0, 1, "b"));
+        ck_assert_ok(etx_arena_alloc(&array[2], arena, 700, 1, "c"));
+        memset(array[2], round, 700);
+        ck_assert_fails(etx_arena_alloc(&array[1], arena, 300, 1, "d"),
+            ETX_ERR_MEMORY, "memory limit of 1024");
+        ck_assert_int_eq(etx_arena_contains(arena, array[2]), 1);
+        etx_arena_reset(arena, mark);
+        ck_assert_int_eq(etx_arena_in_use(arena), 64);
+        memset(array[0], round, 10);
+    }
+    etx_arena_reset(arena, start);
+    ck_assert_int_eq(etx_arena_in_use(arena), 0);
+    ck_assert_ok(etx_arena_alloc(&array[0], arena, 1024, 1, "e"));
+}
+
 ETX_TEST(test_memory_arena_out_of_memory)
 {
     ck_assert_int_ge(etx_test_out_of_memory(use_arena, NULL), 3);
