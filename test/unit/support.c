@@ -103,6 +103,24 @@ etx_context *etx_test_context_bfloat16(void)
     return context;
 }
 
+static etx_status swap_nothing(void *user, float *received,
+    const int64_t *n_received, const float *sent, const int64_t *n_sent)
+{
+    (void)user;
+    (void)received;
+    (void)n_received;
+    (void)sent;
+    (void)n_sent;
+    ck_abort_msg("rows were exchanged");
+    return ETX_ERR_IO;
+}
+
+etx_part_exchange etx_test_no_exchange(void)
+{
+    return (etx_part_exchange){
+        .struct_size = sizeof(etx_part_exchange), .swap = swap_nothing};
+}
+
 etx_event *etx_test_event(int64_t n_hits, const float *positions)
 {
     etx_event *event = NULL;
@@ -177,8 +195,7 @@ void etx_test_open_example(
         etx_event_read_trackml(event, etx_test_example(name), detector));
 }
 
-void etx_test_open_part(
-    etx_model **model, etx_event **event, const char *name)
+void etx_test_open_part(etx_model **model, etx_event **event, const char *name)
 {
     scoped_event *whole = NULL;
     scoped int32_t *row = NULL;

@@ -89,6 +89,9 @@ void *etx_test_alloc(int64_t count, size_t size);
 etx_context *etx_test_context(void);
 /* Of the reference, with products in bfloat16. */
 etx_context *etx_test_context_bfloat16(void);
+
+/* Of calls that are refused before they exchange rows: to swap any fails. */
+etx_part_exchange etx_test_no_exchange(void);
 etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
     int32_t (*cancel)(void *user), void *user);
 
@@ -133,8 +136,7 @@ void etx_test_open_example(
     etx_model **model, etx_event **event, const char *name);
 /* The same with every third hit of noise and every third particle alone: for an
  * emulated device, which takes seconds for a whole event. */
-void etx_test_open_part(
-    etx_model **model, etx_event **event, const char *name);
+void etx_test_open_part(etx_model **model, etx_event **event, const char *name);
 
 /* A new folder of its own; etx_test_remove deletes it with its files. */
 void etx_test_folder(char path[256]);

@@ -222,24 +222,6 @@ ETX_TEST(test_arguments_stages)
         "out", "tracks", "context", "model", "event");
 }
 
-/* An exchange that no call here reaches. */
-static etx_status swap(void *user, float *received, const int64_t *n_received,
-    const float *sent, const int64_t *n_sent)
-{
-    (void)user;
-    (void)received;
-    (void)n_received;
-    (void)sent;
-    (void)n_sent;
-    return ETX_ERR_ARGUMENT;
-}
-
-static void leave(void *user, etx_status status)
-{
-    (void)user;
-    ck_assert_status(status, ETX_ERR_ARGUMENT);
-}
-
 ETX_TEST(test_arguments_graphs)
 {
     scoped_objects o = make_objects();
@@ -248,8 +230,7 @@ ETX_TEST(test_arguments_graphs)
     int32_t labels[N_HITS];
     etx_track_parameters parameters[1];
     etx_stage_timing timing = {.struct_size = sizeof timing};
-    etx_part_exchange exchange = {
-        .struct_size = sizeof exchange, .swap = swap, .leave = leave};
+    etx_part_exchange exchange = etx_test_no_exchange();
     scoped_graph *one = NULL;
     scoped_part *part = NULL;
     float scores[1];

@@ -142,23 +142,10 @@ ETX_TEST(test_dist_parts_training, .rows = ROWS(training_rows))
     }
 }
 
-/* What is refused is refused before rows are exchanged. */
-static etx_status no_swap(void *user, float *received,
-    const int64_t *n_received, const float *sent, const int64_t *n_sent)
-{
-    (void)user;
-    (void)received;
-    (void)n_received;
-    (void)sent;
-    (void)n_sent;
-    ck_abort_msg("rows were exchanged");
-    return ETX_ERR_IO;
-}
-
+/* Before rows are exchanged. */
 ETX_TEST(test_dist_parts_training_refused)
 {
-    const etx_part_exchange exchange = {
-        .struct_size = sizeof exchange, .swap = no_swap};
+    const etx_part_exchange exchange = etx_test_no_exchange();
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
 

@@ -144,21 +144,9 @@ ETX_TEST(test_dist_team_validations_synchronise)
     ck_assert_int_eq(lone.n_sums, n_first + 2);
 }
 
-static etx_status no_swap(void *user, float *received,
-    const int64_t *n_received, const float *sent, const int64_t *n_sent)
-{
-    (void)user;
-    (void)received;
-    (void)n_received;
-    (void)sent;
-    (void)n_sent;
-    return ETX_ERR_IO;
-}
-
 ETX_TEST(test_dist_team_comes_first)
 {
-    const etx_part_exchange exchange = {
-        .struct_size = sizeof exchange, .swap = no_swap};
+    const etx_part_exchange exchange = etx_test_no_exchange();
     struct train_bench bench;
     struct lone lone = {.n_sums = 1};
     const etx_team team = make_lone(&lone);

@@ -140,8 +140,6 @@ ETX_TEST(test_parts_refused)
     scoped_job job = job_make_graph();
     scoped int32_t *owners = make_owners(&job, 2, ETX_PARTITION_KD);
     etx_graph_part *part = NULL;
-    etx_part_exchange exchange = {.struct_size = sizeof exchange};
-    float one = 0.0f;
 
     ck_assert_refused(
         etx_graph_partition(owners, job.graph, job.event, 0, 0), "n_parts 0");
@@ -151,22 +149,11 @@ ETX_TEST(test_parts_refused)
     ck_assert_refused(
         etx_graph_partition(owners, job.graph, job.event, 2, 2), "order 2");
     ck_assert_refused(
-        etx_graph_partition(NULL, job.graph, job.event, 2, 0), "owners");
-    ck_assert_refused(
         etx_graph_part_create(&part, job.graph, owners, 2, 2), "part 2");
     ck_assert_fails(etx_graph_part_create(&part, job.graph, owners, 1, 0),
         ETX_ERR_LIMIT, "owner 1 of node");
     ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 0));
-    ck_assert_refused(etx_graph_part_score(&one, part, job.context, job.model,
-                          job.event, &exchange),
-        "swap");
-    ck_assert_refused(etx_graph_part_score(
-                          &one, part, job.context, job.model, job.event, NULL),
-        "exchange");
     etx_graph_part_free(part);
-    etx_graph_part_free(NULL);
-    ck_assert_ptr_null(etx_graph_part_graph(NULL));
-    ck_assert_int_eq(etx_graph_part_n_own_edges(NULL), 0);
 }
 
 /* -------------------------------------------------------- what they contain --

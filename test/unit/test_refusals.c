@@ -77,17 +77,6 @@ ETX_TEST(test_refusals_rates, .rows = ROWS(counts_refused))
     ck_assert(rates.trackml_score == 0.5);
 }
 
-static etx_status swap(void *user, float *received, const int64_t *n_received,
-    const float *sent, const int64_t *n_sent)
-{
-    (void)user;
-    (void)received;
-    (void)n_received;
-    (void)sent;
-    (void)n_sent;
-    return ETX_OK;
-}
-
 static void count_leave(void *user, etx_status status)
 {
     *(int32_t *)user += status != ETX_OK;
@@ -98,10 +87,7 @@ ETX_TEST(test_refusals_parts)
 {
     const int32_t owners[] = {0, 0};
     int32_t n_left = 0;
-    etx_part_exchange exchange = {.struct_size = sizeof exchange,
-        .swap = swap,
-        .leave = count_leave,
-        .user = &n_left};
+    etx_part_exchange exchange = etx_test_no_exchange();
     scoped_context *context = etx_test_context();
     scoped_model *empty = io_model_make("{\"schema\":1}");
     scoped_event *event = etx_test_event(2, points);
@@ -110,6 +96,8 @@ ETX_TEST(test_refusals_parts)
     scoped_part *part = NULL;
     float score = 0.0f;
 
+    exchange.leave = count_leave;
+    exchange.user = &n_left;
     ck_assert_ok(etx_graph_from_edges(&graph, 2, 0, NULL, NULL, NULL, NULL));
     ck_assert_ok(etx_graph_part_create(&part, graph, owners, 1, 0));
     ck_assert_refused(
@@ -127,7 +115,7 @@ ETX_TEST(test_refusals_parts)
     ck_assert_refused(
         etx_graph_part_score(&score, part, context, empty, event, &exchange),
         "exchange->swap is NULL");
-    exchange.swap = swap;
+    exchange = etx_test_no_exchange();
     exchange.reserved = 3;
     ck_assert_refused(
         etx_graph_part_score(&score, part, context, empty, event, &exchange),

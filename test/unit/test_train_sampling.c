@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
 
+#include "cylinders.h"
 #include "support.h"
 #include "train/sampling/edge_sampling.h"
 #include "train/sampling/embedding_pairs.h"
 #include "train/sampling/event_order.h"
 #include "train_bench.h"
-#include "cylinders.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -305,42 +305,34 @@ ETX_TEST(test_train_sampling_queries, .rows = 3)
     ck_assert_int_eq(n_soft > 0, _i >= 1);
 }
 
-/* Every hit is a query that finds all others: each true pair once from the
- * truth and twice, from either end, by the search. */
-ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
+/* Every hit is a query that finds all others. 50 particles of 8 hits, and 50 of
+ * noise: a particle has 7 true pairs, each once from the truth and, where they
+ * count twice, from either end by the search. Of its 56 ordered pairs 42 are
+ * not true: left out, or attracted, or repelled as in the reference. */
+#define PAIRS(rest)                                                            \
+    "{'sampling': {'neighbours': 1000, 'random_pairs': 0" rest "}"
+static const struct {
+    const char *change;
+    int32_t n_positive, n_repelled; /* of the same particle */
+} pair_rows[] = {
+    {PAIRS("}"), 50 * 7, 0},
+    {PAIRS(", 'count_true_twice': true}"), 50 * 7 * 3, 0},
+    {PAIRS("}, 'truth': {'same_particle': 'ignore'}"), 50 * 7, 0},
+    {PAIRS("}, 'truth': {'same_particle': 'true'}"), 50 * 7 + 50 * 42, 0},
+    {PAIRS("}, 'truth': {'same_particle': 'false'}"), 50 * 7, 50 * 42},
+};
+
+ETX_TEST(test_train_sampling_pairs, .rows = ROWS(pair_rows))
 {
-    static const char *const changes[] = {
-        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}}",
-        "{'sampling': {'neighbours': 1000, 'random_pairs': 0, "
-        "'count_true_twice': true}}"};
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
 
-    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
+    scoped_bench bench =
+        train_bench_new(ETX_TRAIN_EMBEDDING, 1, pair_rows[_i].change);
     make_pairs(&pairs, &sector, &bench);
-    ck_assert_int_eq(pairs.n_positive, 50 * 7 * (_i == 0 ? 1 : 3));
-}
-
-/* Pairs of a particle that are not true: left out, or repelled as in the
- * reference, or attracted. 50 particles of 8 hits: each has 56 ordered pairs,
- * 18 of them neighbours. */
-ETX_TEST(test_train_sampling_same_particle, .rows = 3)
-{
-    static const char *const changes[] = {
-        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}, 'truth': "
-        "{'same_particle': 'ignore'}}",
-        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}, 'truth': "
-        "{'same_particle': 'true'}}",
-        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}, 'truth': "
-        "{'same_particle': 'false'}}"};
-    struct etx_embedding_pairs pairs;
-    struct etx_sector sector;
-
-    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
-    make_pairs(&pairs, &sector, &bench);
-    ck_assert_int_eq(pairs.n_positive, 50 * 7 + (_i == 1 ? 50 * (56 - 14) : 0));
+    ck_assert_int_eq(pairs.n_positive, pair_rows[_i].n_positive);
     ck_assert_int_eq(
-        pairs.n_negative, 450 * 449 - 50 * 56 + (_i == 2 ? 50 * (56 - 14) : 0));
+        pairs.n_negative, 450 * 449 - 50 * 56 + pair_rows[_i].n_repelled);
 }
 
 /* -------------------------------------------------------------- hits -- */
