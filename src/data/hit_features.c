@@ -101,6 +101,11 @@ const char *etx_hit_feature_name(int32_t id)
     return id >= 0 && id < N_FEATURES ? table[id].name : "unknown";
 }
 
+int32_t etx_hit_feature_count(void)
+{
+    return N_FEATURES;
+}
+
 static etx_status check_own(
     const struct etx_event *event, const struct etx_feature_list *list)
 {

@@ -31,6 +31,8 @@ struct etx_feature_list {
 /* Id of a hit feature, -1 when there is none of that name; and back. */
 int32_t etx_hit_feature_find(const char *name);
 const char *etx_hit_feature_name(int32_t id);
+/* Their number: ids are 0 .. count - 1. */
+int32_t etx_hit_feature_count(void);
 /* Whether it is of a cluster's position; id as found. */
 bool etx_hit_feature_is_of_cluster(int32_t id);
 

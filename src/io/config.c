@@ -108,6 +108,17 @@ static etx_status check_list(
     return ETX_OK;
 }
 
+static etx_status fail_hit_feature(const char *owner, const char *name)
+{
+    struct etx_nearest nearest = etx_nearest_of(name);
+
+    for (int32_t id = 0; id < etx_hit_feature_count(); id++)
+        etx_nearest_add(&nearest, etx_hit_feature_name(id));
+    return etx_fail(ETX_ERR_FORMAT,
+        "%s: unknown hit feature '" NAME "' (nearest: '%s')", owner, name,
+        nearest.name);
+}
+
 static etx_status read_node_features(struct etx_feature_list *list,
     const char *owner, const struct etx_json *value)
 {
@@ -122,8 +133,7 @@ static etx_status read_node_features(struct etx_feature_list *list,
         ETX_CHECK(read_feature(&name, &feature->scale, owner, entry));
         feature->id = etx_hit_feature_find(name);
         if (feature->id < 0)
-            return etx_fail(ETX_ERR_FORMAT,
-                "%s: unknown hit feature '" NAME "'", owner, name);
+            return fail_hit_feature(owner, name);
     }
 done:
     return status;

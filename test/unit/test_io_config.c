@@ -102,7 +102,7 @@ static const struct refusal refusals[] = {
     {EMBED("[{'name': 'r', 'scale': 1, 'x': 1}]", "{'radius': 1}"),
         "unknown key 'x'"},
     {EMBED("[{'name': 'R2', 'scale': 1}]", "{'radius': 1}"),
-        "unknown hit feature 'R2'"},
+        "unknown hit feature 'R2' (nearest: 'R')"},
     {"{'schema': 1, 'cascade': {}}", "unknown key 'cascade'"},
     {"{'schema': 1, 'first_pass': {}}", "first_pass"},
     {"{'schema': 1, 'label': 7}", "label: options are an integer"},
