@@ -143,7 +143,10 @@ class ActsCsv(FolderCase):
                 self.setUp()
                 names = {"particles_simulated": name}
                 self.same_of_older(
-                    lambda kind, text: (f"{names.get(kind, kind)}.csv.gz", text)
+                    lambda kind, text, names=names: (
+                        f"{names.get(kind, kind)}.csv.gz",
+                        text,
+                    )
                 )
 
     def test_hit_out_of_range(self) -> None:

@@ -296,8 +296,10 @@ class TestFiles(ConvertCase):
         state = {"network.0.weight": torch.ones(2, 3).half()}
         state["network.0.bias"] = torch.ones(4)[::2]
         torch.save({"state_dict": state}, self.path("w.ckpt"))
+        named = {"model_state_dict": state, "optimizer": {"state": {}}, "epoch": 3}
+        torch.save(named, self.path("named.ckpt"))
         with unittest.mock.patch.dict(sys.modules, {"torch": None}):
-            for name in ("w.pt", "w.ckpt"):
+            for name in ("w.pt", "w.ckpt", "named.ckpt"):
                 status, text = self.convert("mlp", name, "--no-check")
                 self.assertEqual(status, 0, text)
 

@@ -123,15 +123,35 @@ def _load_torch(path: str) -> Any:
         raise ConvertError(f"{path}: torch does not read it: {text}") from None
 
 
+def _holds_arrays(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(
+        hasattr(one, "detach") or isinstance(one, np.ndarray) for one in value.values()
+    )
+
+
+def _state_in(path: str, found: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The state dict: what Lightning names so, the whole, or the one entry that
+    has arrays, as the state of an optimizer next to it has not."""
+    if "state_dict" in found:
+        return found["state_dict"]
+    if _holds_arrays(found):
+        return found
+    names = [name for name, value in found.items() if _holds_arrays(value)]
+    if len(names) > 1:
+        listed = ", ".join(map(str, names))
+        raise ConvertError(f"{path}: several entries hold arrays ({listed}): save one")
+    return found[names[0]] if names else found
+
+
 def _checkpoint(path: str, found: Any) -> tuple[StateDict, Hparams]:
     """The state dict and hyper-parameters of what torch.save saved."""
     if not isinstance(found, Mapping) or isinstance(found, Inert):
         raise ConvertError(f"{path}: expected a state_dict or a checkpoint")
-    state = found.get("state_dict", found)
+    state = _state_in(path, found)
     hparams = found.get("hyper_parameters", {})
     if isinstance(hparams, Inert):  # of a class: its attributes and items
         hparams = hparams.state | hparams
-    if not isinstance(hparams, Mapping) or "state_dict" not in found:
+    if not isinstance(hparams, Mapping) or state is found:
         hparams = {}
     arrays = {
         str(name): value.detach().numpy() if hasattr(value, "detach") else value
