@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* A model that learned both from an event; completed: the one before. */
 static etx_model *learned_model(etx_model **completed)
@@ -108,6 +109,32 @@ ETX_TEST(test_first_pass_holes)
     ck_assert_ok(
         etx_find_long_tracks(&tracks, context, model, event, &options));
     assert_found(sample, tracks, 95);
+}
+
+/* Hits on one line over the layers: each three of them begin a candidate. */
+ETX_TEST(test_first_pass_on_a_line)
+{
+    enum { N = 2000 };
+    scoped_job job = job_make();
+    scoped_tracks *tracks = NULL;
+    scoped_event *event = NULL;
+    scoped float *position = etx_test_alloc(3 * N, sizeof *position);
+    scoped int32_t *ids = etx_test_alloc(3 * N, sizeof *ids);
+    const int64_t n = etx_event_n_hits(job.event);
+
+    for (int64_t k = 0; k < N; k++) {
+        position[3 * k] = 1.0f + 999.0f * (float)k / (N - 1);
+        ids[k] = etx_event_volume_ids(job.event)[k % n];
+        ids[N + k] = etx_event_layer_ids(job.event)[k % n];
+        ids[2 * N + k] = etx_event_module_ids(job.event)[k % n];
+    }
+    ck_assert_ok(etx_event_create(&event, N, NULL, position));
+    ck_assert_ok(etx_event_set_modules(event, ids, ids + N, ids + 2 * N));
+    const clock_t begin = clock();
+    ck_assert_ok(
+        etx_find_long_tracks(&tracks, job.context, job.model, event, NULL));
+    ck_assert_int_gt(etx_tracks_count(tracks), 0);
+    ck_assert_int_lt((clock() - begin) / CLOCKS_PER_SEC, 8);
 }
 
 /* Every option removes tracks when it is at its end. */
@@ -305,8 +332,8 @@ static etx_status learn(void *argument)
 {
     const struct call *const call = argument;
     etx_model *out = NULL;
-    const etx_status status = etx_model_learn_first_pass(
-        &out, call->model, &call->event, 1, NULL);
+    const etx_status status =
+        etx_model_learn_first_pass(&out, call->model, &call->event, 1, NULL);
 
     ck_assert_int_eq(out == NULL, status != ETX_OK);
     etx_model_free(out);

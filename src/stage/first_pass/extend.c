@@ -37,7 +37,9 @@ static const struct etx_grid_hit *find_nearest(double *distance, double *random,
     if (random_hits * *distance > max_random)
         *distance = max_random / random_hits;
     etx_crossing_begin(&walk, crossing);
-    while ((hit = etx_crossing_next(&walk, crossing)) != NULL) {
+    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
+                        (hit = etx_crossing_next(&walk, crossing)) != NULL;
+         n++) {
         const double d = etx_crossing_distance(&s, crossing, hit);
 
         if (d < *distance) {
@@ -361,7 +363,9 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     cross_own_layer(
         &crossing, &helix, &search->grid.layers[layer], window, max_distance);
     etx_crossing_begin(&walk, &crossing);
-    while ((other = etx_crossing_next(&walk, &crossing)) != NULL)
+    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
+                        (other = etx_crossing_next(&walk, &crossing)) != NULL;
+         n++)
         if (other->module != module)
             offer(&near, other, etx_crossing_distance(&s, &crossing, other));
     for (int32_t i = 0; i < 2; i++)

@@ -57,6 +57,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
             pass->candidate + k * ETX_CANDIDATES_OF_HIT;
 
         ETX_CHECK(etx_check_cancelled(pass->stream));
+        search->cache->n_candidates = 0;
         if (search->leads_anywhere)
             etx_free_candidates(best, search, pass->first[k]);
         else

@@ -88,7 +88,9 @@ static void add_third(struct etx_candidate *best,
     double s;
 
     etx_crossing_begin(&walk, &crossing);
-    while ((c = etx_crossing_next(&walk, &crossing)) != NULL) {
+    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
+                        (c = etx_crossing_next(&walk, &crossing)) != NULL;
+         n++) {
         if (!(etx_crossing_distance(&s, &crossing, c) < search->max_distance) ||
             fabs(etx_curvature_through(row[pairs->first].position,
                 row[pairs->hit[i]].position, c->position)) >
@@ -135,7 +137,9 @@ void etx_free_candidates(struct etx_candidate *best,
     if (window == NULL)
         return;
     begin_pairs(&walk, a, &search->grid.layers[second]);
-    while ((b = etx_grid_next(&walk)) != NULL) {
+    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
+                        (b = etx_grid_next(&walk)) != NULL;
+         n++) {
         etx_pairs_add(&pairs, b);
         if (pairs.n == ETX_PAIRS)
             add_thirds(

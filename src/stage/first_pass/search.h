@@ -12,6 +12,12 @@ struct etx_pair_functions;
 #define ETX_CANDIDATE_MAX_HITS 32
 #define ETX_CANDIDATES_OF_HIT  2 /* the best that begin at one hit */
 
+/* Bounds of the work where hits crowd, far above what heavy events need: other
+ * hits are not looked at. They are of one window, and of one first hit, so that
+ * one spot takes nothing from the rest of an event. */
+#define ETX_MAX_HITS_OF_WINDOW 512
+#define ETX_MAX_CANDIDATES     256
+
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {
     int32_t n_hits, n_layers;
@@ -65,6 +71,7 @@ struct etx_overlap {
 struct etx_step_cache {
     struct etx_next_hit next[ETX_CACHED_STEPS];
     struct etx_overlap overlap[ETX_CACHED_STEPS];
+    int32_t n_candidates; /* of the first hit of this search, so far */
 };
 
 /* What a search reads. first_pass may be NULL where seeds lead anywhere. */
@@ -120,7 +127,7 @@ void etx_free_candidates(struct etx_candidate *best,
 int32_t etx_layers_from(
     const struct etx_first_pass_search *search, int32_t layer);
 /* Add the other hits of a candidate, which has three, and offer it to the best
- * [ETX_CANDIDATES_OF_HIT]. */
+ * [ETX_CANDIDATES_OF_HIT], unless there were ETX_MAX_CANDIDATES. */
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search,
     struct etx_candidate *candidate);

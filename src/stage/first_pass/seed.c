@@ -110,6 +110,8 @@ static void keep(
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
+    if (++search->cache->n_candidates > ETX_MAX_CANDIDATES)
+        return;
     for (int32_t i = 0; i < candidate->n_hits; i++)
         candidate->layers |= UINT64_C(1)
                              << search->grid.row[candidate->hit[i]].layer;
@@ -143,7 +145,9 @@ static void add_third(struct etx_candidate *best,
     double s;
 
     etx_crossing_begin(&walk, &crossing);
-    while ((hit = etx_crossing_next(&walk, &crossing)) != NULL) {
+    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
+                        (hit = etx_crossing_next(&walk, &crossing)) != NULL;
+         n++) {
         const double distance = etx_crossing_distance(&s, &crossing, hit);
 
         if (!(distance < search->max_distance))
@@ -213,7 +217,9 @@ static void add_pairs(struct etx_candidate *best,
         return;
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
-    while ((second = etx_grid_next(&walk)) != NULL) {
+    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
+                        (second = etx_grid_next(&walk)) != NULL;
+         n++) {
         etx_pairs_add(&pairs, second);
         if (pairs.n == ETX_PAIRS)
             add_thirds(best, search, &pairs, begin, end);
