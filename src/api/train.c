@@ -7,13 +7,10 @@
 #include "base/check.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "train/checkpoint.h"
-#include "train/export.h"
 #include "train/ranks/gradient.h"
 #include "train/ranks/team.h"
 #include "train/sampling/event_order.h"
-#include "train/setup.h"
-#include "train/training_step.h"
+#include "train/train.h"
 #include "train/validation/validate.h"
 
 /* sizeof(etx_training_report) in its first release. */

@@ -5,7 +5,7 @@
  * from and a checksum over all tensors, so that a damaged file is refused.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint.h"
+#include "train/train.h"
 
 #include "base/check.h"
 #include "base/heap.h"

@@ -1,7 +1,7 @@
 /* train/export.c -- the model that a training made, with its provenance.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/export.h"
+#include "train/train.h"
 
 #include "base/check.h"
 #include "base/heap.h"

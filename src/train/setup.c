@@ -1,7 +1,7 @@
 /* train/setup.c -- create a trainer, set its events and ranks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/setup.h"
+#include "train/train.h"
 
 #include "arch/halo.h"
 #include "base/check.h"

@@ -12,7 +12,7 @@
  * The loss of a graph is objective/embedding_objective.c or edge_objective.c.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/training_step.h"
+#include "train/train.h"
 
 #include "base/check.h"
 #include "base/clock.h"

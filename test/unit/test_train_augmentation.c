@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/augment_event.h"
 
-#include "train/export.h"
-#include "train/sampling/random_streams.h"
-#include "train_bench.h"
 #include "cylinders.h"
+#include "train/sampling/random_streams.h"
+#include "train/train.h"
+#include "train_bench.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "train_bench.h"
 
 #include "base/heap.h"
-#include "train/training_step.h"
-#include "train/transfer.h"
 #include "cylinders.h"
+#include "train/train.h"
+#include "train/transfer.h"
 
 #include <check.h>
 #include <math.h>

@@ -15,7 +15,7 @@
 #include "train/sampling/edge_sampling.h"
 #include "train/sampling/sector_input.h"
 #include "train/transfer.h"
-#include "train/validation/validate_edges.h"
+#include "train/validation/validate.h"
 
 /* One graph of a step; all but the graph in scratch of the host. */
 struct sample {

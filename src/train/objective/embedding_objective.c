@@ -12,7 +12,7 @@
 #include "train/sampling/embedding_pairs.h"
 #include "train/sampling/sector_input.h"
 #include "train/transfer.h"
-#include "train/validation/validate_embedding.h"
+#include "train/validation/validate.h"
 
 /* One graph of a step, in scratch. */
 struct sample {

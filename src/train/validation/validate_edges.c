@@ -2,7 +2,7 @@
  * under the ROC curve, and the cut that keeps the wanted efficiency.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/validation/validate_edges.h"
+#include "train/validation/validate.h"
 
 #include "base/check.h"
 #include "stage/stage.h"

@@ -2,7 +2,7 @@
  * pairs, and what the graph at that radius holds.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/validation/validate_embedding.h"
+#include "train/validation/validate.h"
 
 #include "base/check.h"
 #include "stage/stage.h"
