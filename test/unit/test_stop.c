@@ -303,7 +303,7 @@ static void close_work(struct work *work)
     etx_model_free(work->model);
 }
 
-/* Stop an entry at once and after shares of its time. */
+/* Stop an entry immediately and after shares of its time. */
 static void check_entry(struct work *work, int entry)
 {
     double whole;
