@@ -183,7 +183,7 @@ static etx_status set_field(struct learning *learning)
 {
     float *const field = learning->table->field;
     struct etx_sample_groups groups;
-    bool is_known = false;
+    bool is_measured = false;
     etx_status status;
 
     ETX_CHECK(etx_sample_groups_make(&groups, &learning->field));
@@ -196,9 +196,9 @@ static etx_status set_field(struct learning *learning)
         int64_t n;
         const float *const value = etx_sample_groups_sort(&n, &groups, g, 0);
         field[b] = value[n / 2];
-        for (int32_t k = 0; k < b && !is_known; k++)
+        for (int32_t k = 0; k < b && !is_measured; k++)
             field[k] = field[b];
-        is_known = true;
+        is_measured = true;
     }
 done:
     etx_sample_groups_free(&groups);

@@ -43,15 +43,15 @@ void etx_residuals_window(struct etx_completion_window *window,
 
 void etx_residuals_fill(struct etx_completion_window *window)
 {
-    struct etx_completion_window known[ETX_COMPLETION_N_PT];
+    struct etx_completion_window measured[ETX_COMPLETION_N_PT];
 
-    memcpy(known, window, sizeof known);
+    memcpy(measured, window, sizeof measured);
     for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
         for (int32_t d = 1;
              d < ETX_COMPLETION_N_PT && window[b].transverse <= 0.0f; d++) {
             if (b + d < ETX_COMPLETION_N_PT)
-                window[b] = known[b + d];
+                window[b] = measured[b + d];
             if (window[b].transverse <= 0.0f && b >= d)
-                window[b] = known[b - d];
+                window[b] = measured[b - d];
         }
 }
