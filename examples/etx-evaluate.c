@@ -248,8 +248,7 @@ static void print_json(const struct options *o, const struct line *lines,
     struct json object = json_begin_lines(stdout);
 
     json_integer(&object, "n_events", counts->n_events);
-    json_integer(
-        &object, "n_particles_selected", counts->n_particles_selected);
+    json_integer(&object, "n_particles_selected", counts->n_particles_selected);
     json_integer(&object, "n_particles_reconstructable",
         counts->n_particles_reconstructable);
     json_integer(&object, "n_selected_matched", counts->n_selected_matched);

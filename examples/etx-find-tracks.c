@@ -21,7 +21,8 @@
 #define MAX_CONTEXTS 64
 
 static const char summary[] =
-    "Find tracks in events with a model file. With several events, or a folder\n"
+    "Find tracks in events with a model file. With several events, or a "
+    "folder\n"
     "of them, --out, --svg and --timing-json name folders.";
 
 struct options {

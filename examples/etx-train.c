@@ -1,5 +1,5 @@
-/* examples/etx-train.c -- train one stage of a pipeline, on one rank or several:
- * processes that mpirun or srun started, or threads of this one.
+/* examples/etx-train.c -- train one stage of a pipeline, on one rank or
+ * several: processes that mpirun or srun started, or threads of this one.
  *
  * Every rank runs run_rank: open, train, finish; rank 0 writes the log, the
  * checkpoints and the model (docs/training.md, docs/distributed.md). Functions
@@ -30,7 +30,8 @@
 
 static const char summary[] =
     "Train the embedding, the filter or the graph network of a model file, on\n"
-    "one rank or several: as many as mpirun or srun starts, or --ranks threads.";
+    "one rank or several: as many as mpirun or srun starts, or --ranks "
+    "threads.";
 
 struct options {
     const char *config, *out, *start, *log, *detector, *cache;
@@ -91,8 +92,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .integer = &o->validate_every, .low = 0, .high = 1e9},
         {"checkpoint-seconds", "S", "seconds between checkpoints (default 60)",
             .number = &o->checkpoint_seconds, .low = 0, .high = 1e9},
-        {"time-limit", "S",
-            "stop after S seconds; writes checkpoint and model",
+        {"time-limit", "S", "stop after S seconds; writes checkpoint and model",
             .number = &o->time_limit, .low = 0, .high = 1e9},
         {"threads", "N",
             "threads per rank, 0 = its share of the cores (default)",
@@ -186,8 +186,8 @@ struct rank {
     int result;           /* what the program exits with */
 };
 
-/* One line that names the rank of several; ranks that are told of the failure of
- * another say nothing. Sets and returns the result. */
+/* One line that names the rank of several; ranks that are told of the failure
+ * of another say nothing. Sets and returns the result. */
 static int rank_failed(
     struct rank *rank, etx_status status, const char *subject)
 {
@@ -570,8 +570,8 @@ static void log_step(struct rank *rank)
     training_print_progress(&rank->shown, report, rank->steps.running_loss,
         rank->spent.all / (double)rank->steps.n_all);
     if (report->step % (report->n_steps / TRAINING_LOG_LINES + 1) == 0)
-        training_log_steps(rank->log, &rank->steps, report,
-            rank->n_ranks > 1 ? shares : NULL);
+        training_log_steps(
+            rank->log, &rank->steps, report, rank->n_ranks > 1 ? shares : NULL);
 }
 
 /* Requests of any rank, on which all ranks act together. */
@@ -587,11 +587,10 @@ static int collect_requests(struct rank *rank, double request[N_REQUESTS])
     const struct options *o = rank->options;
 
     request[REQUEST_STOP] = last_signal != 0;
-    request[REQUEST_LIMIT] = o->time_limit > 0.0 &&
-                             program_now() - rank->begin > o->time_limit;
-    request[REQUEST_SAVE] =
-        rank->number == 0 &&
-        program_now() - rank->saved > o->checkpoint_seconds;
+    request[REQUEST_LIMIT] =
+        o->time_limit > 0.0 && program_now() - rank->begin > o->time_limit;
+    request[REQUEST_SAVE] = rank->number == 0 &&
+                            program_now() - rank->saved > o->checkpoint_seconds;
     RANK_CHECK(
         rank, etx_dist_sum(rank->dist, request, N_REQUESTS), "after a step");
     return 0;

@@ -20,8 +20,8 @@ struct json json_begin_lines(FILE *file)
 
 static void begin_member(struct json *object, const char *key)
 {
-    fprintf(object->file, "%s\"%s\": ",
-        object->n_members++ == 0 ? "" : object->separator, key);
+    fprintf(object->file,
+        "%s\"%s\": ", object->n_members++ == 0 ? "" : object->separator, key);
 }
 
 void json_text(struct json *object, const char *key, const char *text)

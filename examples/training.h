@@ -7,8 +7,8 @@
 
 #include <exatrkx/exatrkx.h>
 
-/* Events to read: event[k] from name[k] for each k of index [n], or, where it is
- * NULL, each k below n. */
+/* Events to read: event[k] from name[k] for each k of index [n], or, where it
+ * is NULL, each k below n. */
 struct training_events {
     char *const *name;
     const int64_t *index;

@@ -37,7 +37,8 @@ void training_steps_add(
         fmax(steps->highest_gradient_norm, report->gradient_norm);
     steps->imbalance += report->imbalance;
     steps->imbalance_of_all += report->imbalance;
-    steps->highest_imbalance = fmax(steps->highest_imbalance, report->imbalance);
+    steps->highest_imbalance =
+        fmax(steps->highest_imbalance, report->imbalance);
     steps->loss_spread = fmax(steps->loss_spread, report->loss_spread);
     if (!isfinite(loss) || loss > SPIKE_FACTOR * steps->running_loss)
         steps->n_spikes++;
@@ -45,7 +46,8 @@ void training_steps_add(
         steps->running_loss =
             isnan(steps->running_loss)
                 ? loss
-                : steps->running_loss + (loss - steps->running_loss) / SPIKE_WINDOW;
+                : steps->running_loss +
+                      (loss - steps->running_loss) / SPIKE_WINDOW;
 }
 
 /* ----------------------------------------------------------------- log -- */

@@ -50,7 +50,8 @@ int training_log_open(FILE **log, const char *path);
  * line on stderr when not all of it was written. */
 int training_log_close(FILE *log, const char *path);
 
-/* Print which network is trained: a new one, or that of the model file start. */
+/* Print which network is trained: a new one, or that of the model file start.
+ */
 void training_print_start(const etx_trainer *trainer, const char *start);
 
 /* Print the progress, now and then: a bar on a terminal, else a line. shown:

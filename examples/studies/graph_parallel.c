@@ -12,8 +12,8 @@
  * is what a loaded machine can say of one whose cores are free. The speed-up of
  * cut "none" counts all that the programs did, and bounds the others. Scores
  * are compared bit for bit. TRAINING is JSON for etx_trainer_create; "-" leaves
- * training out. make build/studies/graph-parallel build/studies/graph-parallel MODEL
- * DETECTORS EVENT TRAINING RANKS REPEATS
+ * training out. make build/studies/graph-parallel build/studies/graph-parallel
+ * MODEL DETECTORS EVENT TRAINING RANKS REPEATS
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>

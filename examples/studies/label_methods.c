@@ -1,4 +1,5 @@
-/* examples/studies/label_methods.c -- label methods on graphs that are hard for them.
+/* examples/studies/label_methods.c -- label methods on graphs that are hard for
+ * them.
  *
  * One connected piece each, unlike the graphs of events. Prints one line per
  * graph and method, tab-separated: graph, edges, method, processor seconds of

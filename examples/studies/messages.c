@@ -1,4 +1,5 @@
-/* examples/studies/messages.c -- the sum of messages over the edges of every node.
+/* examples/studies/messages.c -- the sum of messages over the edges of every
+ * node.
  *
  *     m_i = sum over e into i of w_e x_src + sum over e out of i of w_e x_dst
  *

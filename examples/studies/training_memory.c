@@ -1,4 +1,5 @@
-/* examples/studies/training_memory.c -- what a training step needs, plain and less.
+/* examples/studies/training_memory.c -- what a training step needs, plain and
+ * less.
  *
  * Forward and backward of an interaction network on one random graph: plain,
  * with latents made again, as bfloat16, and both. One line each, separated by
@@ -6,7 +7,8 @@
  * forward and backward, highest mark of the arena, highest resident size of
  * the process before and after. Each runs in a process of its own.
  *   make build/studies/training-memory
- *   build/studies/training-memory [EDGES [NODES [HIDDEN [ITERATIONS [PASSES]]]]]
+ *   build/studies/training-memory [EDGES [NODES [HIDDEN [ITERATIONS
+ * [PASSES]]]]]
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"

@@ -319,8 +319,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_modules(etx_event *event,
 
 /* Compute the nine cell features from charge deposits: hit [n_cells] is the row
  * of the hit, channel0 and channel1 [n_cells] are the channels, value [n_cells]
- * is the charge. A cell that is there again with the same hit, channels and value
- * counts once. Needs etx_event_set_modules before. */
+ * is the charge. A cell that is there again with the same hit, channels and
+ * value counts once. Needs etx_event_set_modules before. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
     int64_t n_cells, const int32_t *hit, const int32_t *channel0,
     const int32_t *channel1, const float *value, const etx_detector *detector);

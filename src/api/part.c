@@ -92,8 +92,7 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
         __func__, ETX_ARRAY(scores, part->graph->n_edges, float)));
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
-    ETX_CHECK(
-        etx_stage_score_part(scores, part, context, model, event, &used));
+    ETX_CHECK(etx_stage_score_part(scores, part, context, model, event, &used));
 done:
     if (status != ETX_OK && used.leave != NULL)
         used.leave(used.user, status);

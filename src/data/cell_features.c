@@ -183,8 +183,8 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-/* is_repeated [n_cells]: 1 where a cell before it has the same hit, channels and
- * value: a file that says a cell twice. Two deposits in one cell differ. */
+/* is_repeated [n_cells]: 1 where a cell before it has the same hit, channels
+ * and value: a file that says a cell twice. Two deposits in one cell differ. */
 static etx_status find_repeated(
     uint8_t *is_repeated, int64_t n_hits, const struct etx_cells *cells)
 {
@@ -201,8 +201,8 @@ static etx_status find_repeated(
     ETX_NEW(key, n_later, "cells of one channel");
     ETX_NEW(order, n_later, "order of cells");
     for (int64_t n = 0; n < n_later; n++)
-        key[n] = (int64_t)first[later[n]] << 32 |
-                 bits_of(cells->value[later[n]]);
+        key[n] =
+            (int64_t)first[later[n]] << 32 | bits_of(cells->value[later[n]]);
     ETX_CHECK(etx_sort_order(order, key, n_later));
     for (int64_t n = 0; n < n_later; n++) {
         const int32_t k = later[order[n]];

@@ -437,8 +437,7 @@ etx_status etx_config_read(
     struct etx_model *model, const struct etx_json *config)
 {
     static const char *const keys[] = {"schema", "embedding", "module_map",
-        "filter", "gnn", "label", "completion", "first_pass", "training",
-        NULL};
+        "filter", "gnn", "label", "completion", "first_pass", "training", NULL};
     const struct etx_json *embedding = etx_json_get(config, "embedding");
     const struct etx_json *filter = etx_json_get(config, "filter");
     const struct etx_json *gnn = etx_json_get(config, "gnn");

@@ -405,8 +405,7 @@ etx_status etx_csv_fail(
         (void)etx_format_float(value, csv->float_values[column][row]);
     return etx_fail(ETX_ERR_FORMAT, "%.300s:%" PRId64 ":%d: %s %s %s",
         csv->path, (csv->file_row == NULL ? row : csv->file_row[row]) + 2,
-        csv->cell[column] + 1, csv->wanted[column].name,
-        value, fault);
+        csv->cell[column] + 1, csv->wanted[column].name, value, fault);
 }
 
 /* ------------------------------------------------ tables without names -- */

@@ -3,9 +3,9 @@
  * A first line names the columns; requested ones are found by name, others
  * are passed over. Cells are separated by commas and never quoted. Lines end
  * with LF or CR LF, the last one may end with the file; a byte order mark and
- * blank lines at the end are passed over. Anything else is ETX_ERR_FORMAT with PATH:LINE, where one cell
- * is wrong PATH:LINE:CELL (both from one, CELL the index in its line), and the
- * text found.
+ * blank lines at the end are passed over. Anything else is ETX_ERR_FORMAT with
+ * PATH:LINE, where one cell is wrong PATH:LINE:CELL (both from one, CELL the
+ * index in its line), and the text found.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_IO_CSV_H

@@ -175,8 +175,8 @@ static etx_status check_others(const struct etx_model *model,
         int32_t is_expected = 0;
 
         for (size_t k = 0; k < N_TABLES; k++)
-            is_expected |= has_table[k] &&
-                     etx_table_has_tensor(table_kinds[k], file->tensor[t].name);
+            is_expected |= has_table[k] && etx_table_has_tensor(table_kinds[k],
+                                               file->tensor[t].name);
         for (int32_t n = 0; n < N_NETWORKS; n++)
             is_expected |= is_parameter(&named[n], file->tensor[t].name, file);
         if (!is_expected)

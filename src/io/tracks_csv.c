@@ -107,8 +107,8 @@ etx_status etx_tracks_csv_write(
         MAX_ROW_BYTES + SPARE_BYTES, "a table of tracks"));
     memcpy(text, first_line, size);
     for (int64_t i = 0; i < n_hits; i++)
-        size += write_hit(
-            text + size, event->hit_id[i], i, &by_hit, tracks, none);
+        size +=
+            write_hit(text + size, event->hit_id[i], i, &by_hit, tracks, none);
     ETX_CHECK(etx_file_write(path, text, size));
 done:
     etx_free(text);

@@ -105,8 +105,7 @@ static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
 }
 
 /* Every event has the tracks that it has alone. */
-ETX_TEST(test_cuda_shim_batch_same, .rows = ROWS(variants),
-    .n_quick = 3)
+ETX_TEST(test_cuda_shim_batch_same, .rows = ROWS(variants), .n_quick = 3)
 {
     struct fixture fixture = open_fixture(&variants[_i]);
     etx_tracks *together[N_EVENTS] = {NULL};
@@ -150,8 +149,7 @@ static struct shim_counts counts_of(const struct fixture *fixture, int32_t n)
 
 /* They do not grow with the number of events, but for the rounds of
  * best_first, of which the event that needs most decides. */
-ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants),
-    .n_quick = 3)
+ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants), .n_quick = 3)
 {
     struct fixture fixture = open_fixture(&variants[_i]);
     const struct shim_counts first = counts_of(&fixture, 2);

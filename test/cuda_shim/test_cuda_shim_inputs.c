@@ -97,8 +97,8 @@ ETX_TEST(test_cuda_shim_inputs_default_stream, .rows = 2)
     etx_graph *graphs[2] = {NULL};
     etx_event *event = NULL;
 
-    ck_assert_ok(etx_event_create_device(
-        &event, context, 1, NULL, positions, NULL));
+    ck_assert_ok(
+        etx_event_create_device(&event, context, 1, NULL, positions, NULL));
     ck_assert_mem_eq(
         etx_event_positions(event), edges->score, 3 * sizeof(float));
     ck_assert_ok(etx_graph_from_edges(&graphs[0], N_NODES, N_EDGES, edges->src,

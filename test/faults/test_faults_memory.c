@@ -6,8 +6,8 @@
  * the bits of one that never failed, with nothing left allocated. Each
  * allocation fails alone and with all that follow; of many requests of scratch
  * memory and moments to cancel, MAX_TRIED at equal distances, unless ETX_FAULTS
- * is set. The allocator of the host is what malloc is called by: where malloc can
- * fail, its failures are tried with ETX_FAULTS alone.
+ * is set. The allocator of the host is what malloc is called by: where malloc
+ * can fail, its failures are tried with ETX_FAULTS alone.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>

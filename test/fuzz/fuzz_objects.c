@@ -35,8 +35,8 @@ etx_model *fuzz_model(const char *config)
             etx_model_from_config(&model, json) == ETX_OK,
         "no model");
     etx_json_free(json);
-    struct etx_network *const network[] = {model->embedding.network,
-        model->filter.network, model->gnn.network};
+    struct etx_network *const network[] = {
+        model->embedding.network, model->filter.network, model->gnn.network};
     for (uint64_t n = 0; n < 3; n++)
         if (network[n] != NULL)
             etx_network_init(network[n], n);

@@ -33,8 +33,8 @@ struct etx_case {
 /* Rows of a table, for .rows. */
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
-/* A test; the fields rows, is_large, n_small, is_slow and n_quick may follow its
- * name. */
+/* A test; the fields rows, is_large, n_small, is_slow and n_quick may follow
+ * its name. */
 #define ETX_TEST(...) ETX_TEST_WITH(NULL, NULL, __VA_ARGS__)
 /* The same between two functions. */
 #define ETX_TEST_WITH(set_up_, tear_down_, ...)                                \

@@ -33,23 +33,22 @@ struct sample *new_displaced_sample(uint64_t seed, float max_impact);
 void overlap_modules(struct sample *sample);
 /* With modules and truth. */
 etx_event *event_of(const struct sample *sample);
-/* A small one to train on, without modules: n_particles, at most N_PARTICLES, and
- * a hit of noise for each. */
+/* A small one to train on, without modules: n_particles, at most N_PARTICLES,
+ * and a hit of noise for each. */
 etx_event *train_event(int64_t n_particles, uint64_t seed);
 
 /* How many hits of particles lie on the track that most of the particle's hits
  * are on, and how many hits the tracks have that are not the particle's. */
 void count_hits(int64_t *right, int64_t *wrong, const struct sample *sample,
     const etx_tracks *tracks);
-/* More than this share, in %, of the particles' hits are right, and less than 1 %
- * wrong. */
+/* More than this share, in %, of the particles' hits are right, and less than 1
+ * % wrong. */
 void assert_found(
     const struct sample *sample, const etx_tracks *tracks, int64_t percent);
 
 /* A model with small networks that learned completion from the sample; and from
  * it the first pass, too: *completed, or NULL, is the one before. */
 etx_model *learn_completion(const struct sample *sample);
-etx_model *learn_first_pass(
-    const struct sample *sample, etx_model **completed);
+etx_model *learn_first_pass(const struct sample *sample, etx_model **completed);
 
 #endif

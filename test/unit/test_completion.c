@@ -292,8 +292,8 @@ static etx_status learn(void *argument)
 {
     const struct call *const call = argument;
     etx_model *out = NULL;
-    const etx_status status = etx_model_learn_completion(
-        &out, call->model, &call->event, 1, NULL);
+    const etx_status status =
+        etx_model_learn_completion(&out, call->model, &call->event, 1, NULL);
 
     ck_assert_int_eq(out == NULL, status != ETX_OK);
     etx_model_free(out);

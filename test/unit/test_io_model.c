@@ -31,14 +31,13 @@ static etx_status load_copy(etx_model **out, const char *data, size_t size)
     "\"edge_features\":[{\"name\":\"dr\",\"scale\":1}],\"cut\":0.1}"
 
 static const char *const round_trips[] = {io_model_small, io_model_all,
-    "{\"schema\":1}",
-    "{\"schema\":1,\"filter\":" EDGE_FILTER "}"};
+    "{\"schema\":1}", "{\"schema\":1,\"filter\":" EDGE_FILTER "}"};
 
 /* Contexts keep the weights of networks that do not change. */
 static void check_frozen(const etx_model *model)
 {
-    const struct etx_network *const network[] = {model->embedding.network,
-        model->filter.network, model->gnn.network};
+    const struct etx_network *const network[] = {
+        model->embedding.network, model->filter.network, model->gnn.network};
 
     for (int n = 0; n < 3; n++)
         if (network[n] != NULL)

@@ -212,12 +212,11 @@ IO_TEST(test_io_tracks_of_events, .rows = ROWS(event_rows))
     scoped_tracks *tracks = NULL;
 
     ck_assert_ok(etx_event_read_trackml_files(&event,
-        io_write_text(row->hits,
-            "hit_id,x,y,z,volume_id,layer_id,module_id\n"
-            "1,10,0,0,8,2,1\n2,20,0,0,8,4,1\n"),
+        io_write_text(row->hits, "hit_id,x,y,z,volume_id,layer_id,module_id\n"
+                                 "1,10,0,0,8,2,1\n2,20,0,0,8,4,1\n"),
         NULL, NULL, NULL, NULL));
-    const etx_status status = etx_tracks_read_csv(
-        &tracks, event, io_write_text("t.csv", row->text));
+    const etx_status status =
+        etx_tracks_read_csv(&tracks, event, io_write_text("t.csv", row->text));
 
     io_expect_row(row->hits, status, row->piece);
     if (tracks != NULL) {

@@ -151,11 +151,11 @@ static int32_t fits(
     scoped_context *context =
         etx_test_context_with(n_threads, limit, NULL, NULL);
     etx_tracks *tracks[2] = {NULL};
-    const etx_status status = etx_find_tracks_batch(
-        tracks, context, batch->model, n, batch->event);
+    const etx_status status =
+        etx_find_tracks_batch(tracks, context, batch->model, n, batch->event);
 
-    ck_assert_msg(status == ETX_OK || status == ETX_ERR_MEMORY ||
-                      status == ETX_ERR_LIMIT,
+    ck_assert_msg(
+        status == ETX_OK || status == ETX_ERR_MEMORY || status == ETX_ERR_LIMIT,
         "%s", etx_last_error());
     for (int64_t e = 0; e < n; e++)
         etx_tracks_free(tracks[e]);

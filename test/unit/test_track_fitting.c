@@ -577,8 +577,8 @@ ETX_TEST(test_track_fitting_refused)
     ck_assert_refused(etx_tracks_select(&selected, NULL, NULL, NULL), "tracks");
 }
 
-/* Three tracks of up to six hits (-1: no more), with parameters, and what is left
- * of them: the number of hits of each, 0: gone. */
+/* Three tracks of up to six hits (-1: no more), with parameters, and what is
+ * left of them: the number of hits of each, 0: gone. */
 static const struct {
     const char *name;
     int32_t hits[3][6];
@@ -652,8 +652,7 @@ ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
             "%s: track %d", resolved[_i].name, t);
         /* In these rows the last hits of a track are those that it keeps. */
         ck_assert_mem_eq(etx_tracks_hits(left) + begin,
-            hits + offsets[t + 1] - n_left,
-            (size_t)n_left * sizeof(int32_t));
+            hits + offsets[t + 1] - n_left, (size_t)n_left * sizeof(int32_t));
     }
     ck_assert_int_eq(etx_tracks_count(left), n);
 }

@@ -122,7 +122,8 @@ ETX_TEST(test_train_losses_totals, .rows = 8)
         by_hand(reduction, (double)options.focal_gamma), 1e-6);
 }
 
-/* The momentum of an edge's particle, which counts as 20 MeV where it is less. */
+/* The momentum of an edge's particle, which counts as 20 MeV where it is less.
+ */
 ETX_TEST(test_train_losses_momentum, .rows = 2)
 {
     static const float pt[] = {2.0f, 0.021f, 0.019f, 0.001f, 0.0f};
@@ -148,8 +149,7 @@ ETX_TEST(test_train_losses_momentum, .rows = 2)
     scoped_event *event = etx_test_event(N, position);
     scoped_graph *graph = NULL;
     ck_assert_ok(etx_event_set_truth(event, id, NULL, N, particle));
-    ck_assert_ok(
-        etx_graph_from_edges(&graph, N, N, node, node, NULL, NULL));
+    ck_assert_ok(etx_graph_from_edges(&graph, N, N, node, node, NULL, NULL));
     ck_assert_ok(etx_arena_create(&arena, 0));
     ck_assert_ok(
         etx_pt_targets(&out, arena, &options, event, NULL, graph, &edges));

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/truth.h"
 
-#include "support.h"
 #include "cylinders.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>

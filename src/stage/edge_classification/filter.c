@@ -30,8 +30,8 @@ static etx_status select_edges(int64_t *n_selected, int32_t **selected,
 
     if (event->n_joined == 0)
         args.max_selected = max_selected(model, event->n_hits);
-    ETX_SCRATCH(*selected, context->stream->arena, scored->n_edges,
-        "selected edges");
+    ETX_SCRATCH(
+        *selected, context->stream->arena, scored->n_edges, "selected edges");
     args.selected = *selected;
     ETX_CHECK(context->ops->edge_select(context->stream, &args));
 done:
@@ -51,8 +51,8 @@ static etx_status filter_edges(struct etx_graph **out,
     const int64_t *bad = NULL;
     etx_status status;
 
-    ETX_SCRATCH(scored.score, context->stream->arena, graph->n_edges,
-        "filter scores");
+    ETX_SCRATCH(
+        scored.score, context->stream->arena, graph->n_edges, "filter scores");
     ETX_CHECK(etx_stage_edge_scores(
         scored.score, &bad, context, network, features, graph, event));
     ETX_CHECK(

@@ -137,8 +137,8 @@ void etx_free_candidates(struct etx_candidate *best,
     if (window == NULL)
         return;
     begin_pairs(&walk, a, &search->grid.layers[second]);
-    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
-                        (b = etx_grid_next(&walk)) != NULL;
+    for (int32_t n = 0;
+         n < ETX_MAX_HITS_OF_WINDOW && (b = etx_grid_next(&walk)) != NULL;
          n++) {
         etx_pairs_add(&pairs, b);
         if (pairs.n == ETX_PAIRS)

@@ -217,8 +217,8 @@ static void add_pairs(struct etx_candidate *best,
         return;
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
-    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
-                        (second = etx_grid_next(&walk)) != NULL;
+    for (int32_t n = 0;
+         n < ETX_MAX_HITS_OF_WINDOW && (second = etx_grid_next(&walk)) != NULL;
          n++) {
         etx_pairs_add(&pairs, second);
         if (pairs.n == ETX_PAIRS)

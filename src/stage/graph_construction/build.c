@@ -73,8 +73,7 @@ static etx_status build_radius(struct etx_graph **out,
     neighbours.point = point;
     neighbours.position = event->position;
     neighbours.max_edges = INT32_MAX;
-    neighbours.ends_only =
-        for_filter && reads_ends_only(model->filter.network);
+    neighbours.ends_only = for_filter && reads_ends_only(model->filter.network);
     if (event->n_joined > 0)
         ETX_CHECK(etx_stage_check_radius(
             context, &neighbours, event, model->graph_max_edges));

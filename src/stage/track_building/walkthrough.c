@@ -56,8 +56,8 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     ETX_CHECK(etx_graph_to_host(&copy, graph));
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(group_on_host(host_group, host, copy, position, options));
-    ETX_CHECK(etx_memory_to_device(graph->memory, group, host_group,
-        graph->n_nodes, sizeof *group));
+    ETX_CHECK(etx_memory_to_device(
+        graph->memory, group, host_group, graph->n_nodes, sizeof *group));
 done:
     etx_graph_free(copy);
     etx_arena_reset(arena, mark);

@@ -18,8 +18,8 @@ struct crossing {
     double incidence;            /* direction . normal */
     double kink[ETX_N_LOCAL][3]; /* mm per mm: one standard deviation */
     double length;               /* mm from the start of the path, in space */
-    double slower;               /* momentum before the module over that after */
-    double gain; /* derivative of 1 / momentum after it by that before it */
+    double slower; /* momentum before the module over that after */
+    double gain;   /* derivative of 1 / momentum after it by that before it */
 };
 
 static double dot(const double a[3], const double b[3])

@@ -15,7 +15,8 @@ static etx_status check_team(const etx_team *team)
     if (team->n_ranks < 1 || team->rank < 0 || team->rank >= team->n_ranks)
         return etx_fail(ETX_ERR_ARGUMENT, "team: rank %d of %d ranks",
             (int)team->rank, (int)team->n_ranks);
-    if (team->assignment != ETX_ASSIGN_BALANCED && team->assignment != ETX_ASSIGN_IN_TURN)
+    if (team->assignment != ETX_ASSIGN_BALANCED &&
+        team->assignment != ETX_ASSIGN_IN_TURN)
         return etx_fail(ETX_ERR_ARGUMENT,
             "team: assignment %d is neither 0 (balanced) nor 1 (in turn)",
             (int)team->assignment);
