@@ -62,18 +62,18 @@ double scaling_peak_mib(void)
 static int append_line(const char *path, const struct scaling_run *run)
 {
     FILE *file = fopen(path, "a");
-    int failed = file == NULL;
+    struct json line;
+    int failed;
 
-    if (!failed) {
-        struct json line = json_begin(file);
-
-        json_integer(&line, "ranks", run->n_ranks);
-        for (size_t k = 0; k < N_FIELDS; k++)
-            json_measured(&line, fields[k].key, field_value(run, k));
-        json_end(&line);
-        failed = fputc('\n', file) == EOF || ferror(file);
-        failed |= fclose(file) != 0;
-    }
+    if (file == NULL)
+        return program_error("%s: cannot be written", path);
+    line = json_begin(file);
+    json_integer(&line, "ranks", run->n_ranks);
+    for (size_t k = 0; k < N_FIELDS; k++)
+        json_measured(&line, fields[k].key, field_value(run, k));
+    json_end(&line);
+    failed = fputc('\n', file) == EOF || ferror(file);
+    failed |= fclose(file) != 0;
     return failed ? program_error("%s: cannot be written", path) : 0;
 }
 

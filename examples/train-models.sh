@@ -26,6 +26,8 @@ simulate()
     seed=$4
     shift 4
     [ ! -d "$out/$name" ] || return 0
+    # The words of $size are meant to split.
+    # shellcheck disable=SC2086
     python3 -m exatrkx simulate --out "$out/$name.part" \
         --events "$events" $size --seed "$seed" "$@"
     mv "$out/$name.part" "$out/$name"

@@ -58,7 +58,7 @@ int32_t etx_model_has_stage(const etx_model *model, int32_t stage)
 static etx_status check_fits(size_t size, const etx_label_options *label)
 {
     const char *set = (const char *)label;
-    etx_label_options preset;
+    etx_label_options preset = {.struct_size = 0};
     const char *defaults = (const char *)&preset;
 
     etx_options_preset(&preset, &etx_label_options_type);
