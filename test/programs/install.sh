@@ -73,7 +73,7 @@ fi
 # A GPU's libraries are told to those who link the archive.
 # shellcheck disable=SC2016
 make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
-    grep -q '^Libs.private: .* -lcublasLt '
+    grep -q '^Libs.private: .* -lcudart_static '
 # Programs look where the library and the data are installed, not at a library of
 # the folder above, and removing them leaves what others have there.
 mkdir "$tmp/lib64"

@@ -82,7 +82,7 @@ def module_columns(modules: Any) -> Any:
             f"modules: columns {', '.join(map(str, names))}, expected volume_id, "
             "layer_id and module_id, or volume, layer and module"
         )
-    shape = getattr(modules, "shape", ())
+    shape: tuple[int, ...] = getattr(modules, "shape", ())
     return modules.T if len(shape) == 2 and shape[1] == 3 != shape[0] else modules
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,18 +148,18 @@ class Tracks(_handle.Immutable):
         """Rows of the hits of one track, a view; a list of them of a slice, of
         numbers of tracks or of a mask [len]. select_tracks makes Tracks."""
         n_tracks = len(self)
-        if np.ndim(track) == 1:
-            chosen = np.asarray(track)
-            chosen = chosen if chosen.size else chosen.astype(np.int64)
-            return [self[int(t)] for t in np.arange(n_tracks)[chosen]]
         if isinstance(track, slice):
             return [self[t] for t in range(n_tracks)[track]]
-        track = operator.index(track)
-        if not -n_tracks <= track < n_tracks:
-            raise IndexError(f"track {track} of {n_tracks}")
+        chosen = np.asarray(track)
+        if chosen.ndim == 1:
+            chosen = chosen if chosen.size else chosen.astype(np.int64)
+            return [self[int(t)] for t in np.arange(n_tracks)[chosen]]
+        number = operator.index(cast(SupportsIndex, track))
+        if not -n_tracks <= number < n_tracks:
+            raise IndexError(f"track {number} of {n_tracks}")
         offsets = self.offsets
-        track %= n_tracks
-        return self.hits[offsets[track] : offsets[track + 1]]
+        number %= n_tracks
+        return self.hits[offsets[number] : offsets[number + 1]]
 
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
         offsets, hits = self.offsets, self.hits

@@ -133,7 +133,8 @@ def _state_in(path: str, found: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """The state dict: what Lightning names so, the whole, or the one entry that
     has arrays, as the state of an optimizer next to it has not."""
     if "state_dict" in found:
-        return found["state_dict"]
+        state: Mapping[Any, Any] = found["state_dict"]
+        return state
     if _holds_arrays(found):
         return found
     names = [name for name, value in found.items() if _holds_arrays(value)]
