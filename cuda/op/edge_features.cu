@@ -1,7 +1,8 @@
 /* cuda/op/edge_features.cu -- geometry of an edge.
  *
- * The formulas of the reference, in float64: loads and stores bind, not these
- * instructions (docs/tables/cuda-instructions.md).
+ * The formulas of the reference, in float64. A float32 version would save, on
+ * paper, 0.2 of the 6.7 ms that the networks of a full event take
+ * (docs/tables/cuda-instructions.md); no device has measured it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/launch.cuh"
