@@ -11,7 +11,7 @@ max_bytes=$((40 * 1024 * 1024))
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/test" "$out/examples/models"
 cp "$build"/examples/etx-* "$build/test/exatrkx-tests" "$out/bin/"
-cp "$build"/lib/libexatrkx.so.* "$out/lib/"
+cp "$build"/lib/libexatrkx*.so.* "$out/lib/"
 cp test/cuda/gpu.sh "$out/test/"
 mkdir -p "$out/examples/studies" "$out/bindings/python"
 cp -r examples/studies/peers "$out/examples/studies/"
@@ -27,7 +27,7 @@ cp "$build/test/device-suites" "$out/bin/"
 for file in "$out"/bin/e* "$out"/lib/*; do
     LD_LIBRARY_PATH=$out/lib ldd "$file"
 done | awk '$3 ~ /^\// { print $3 }' | sort -u |
-    grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas.*|libexatrkx)\.so' |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas.*|libexatrkx.*)\.so' |
     while read -r library; do cp -L "$library" "$out/lib/"; done
 
 cat > "$out/run.sh" <<'RUN'
