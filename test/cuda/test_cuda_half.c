@@ -203,8 +203,20 @@ CHECKOP_TEST(test_cuda_half_mlp, .rows = N_SHAPES)
     }
 }
 
-/* With operands rounded to TF32, which are stored as float32: near, and not the
- * bits of float32. */
+/* From here on cuBLASLt takes tensor cores where TF32 is allowed: on an H200 it
+ * does for 64 outputs, and for 39 it does not. */
+#define TF32_WIDTH 64
+
+static int has_wide_layer(const struct etx_mlp_args *args)
+{
+    for (int32_t k = 0; k < args->n_layers; k++)
+        if (args->layer[k].n_out >= TF32_WIDTH)
+            return 1;
+    return 0;
+}
+
+/* With operands rounded to TF32, which are stored as float32: near, and where
+ * tensor cores compute not the bits of float32. */
 CHECKOP_TEST(test_cuda_tf32_mlp, .rows = N_SHAPES)
 {
     if (!has_device(__func__))
@@ -225,8 +237,9 @@ CHECKOP_TEST(test_cuda_tf32_mlp, .rows = N_SHAPES)
     stream->is_tf32 = 0;
     ck_assert_ok(etx_memory_synchronize(stream->memory));
     assert_near(&got, &want, self.label);
-    ck_assert_mem_ne(
-        got.out, exact.out, (size_t)n_results(args) * sizeof *got.out);
+    if (has_wide_layer(args))
+        ck_assert_mem_ne(
+            got.out, exact.out, (size_t)n_results(args) * sizeof *got.out);
 }
 
 /* The gradients that a case of mlp_backward writes, on the device with float16
