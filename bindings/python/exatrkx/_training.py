@@ -37,6 +37,8 @@ class Report:
     auc: float  # of edge scores
     threshold: float  # that keeps the wanted efficiency
     seconds: float  # since the trainer was made
+    graphs_seconds: float  # of the step: reading or building graphs, sampling
+    network_seconds: float  # of the step: forward, loss, backward
     pt_error: float  # of the momentum head, root mean square over true edges
     pt_spread: float  # standard deviation of the truth over them
     loss_scale: float  # of the step, with loss_scaling
