@@ -58,6 +58,7 @@ struct etx_pool {
     int32_t n_threads;
     int32_t n_started;
     pid_t owner;
+    int64_t n_forks;               /* that led to the owner */
     int32_t (*cancel)(void *user); /* or NULL */
     void *cancel_user;
     pthread_t caller;        /* of the loop that threads run */
@@ -72,6 +73,27 @@ struct etx_pool {
     bool ends;
     struct worker worker[MAX_THREADS];
 };
+
+/* Forks on the way to this process, of those since the library was loaded. A
+ * process and its child have the same number when both are the first of their
+ * PID namespaces; a child of _Fork or clone is not counted. So both tell. */
+static _Atomic int64_t n_forks;
+
+static void count_fork(void)
+{
+    atomic_fetch_add(&n_forks, 1);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, count_fork);
+}
+
+/* Not in a child after fork, where the threads are gone. */
+static bool is_owner(const struct etx_pool *pool)
+{
+    return pool->owner == getpid() && pool->n_forks == atomic_load(&n_forks);
+}
 
 static void keep_failure(struct job *job, int64_t block, etx_status status)
 {
@@ -248,6 +270,7 @@ etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads)
     ETX_NEW(pool, 1, "thread pool");
     pool->n_threads = n_threads;
     pool->owner = getpid();
+    pool->n_forks = atomic_load(&n_forks);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     init_idle(pool);
@@ -266,7 +289,7 @@ void etx_pool_free(struct etx_pool *pool)
 
     /* In a child after fork nobody is left to join, and a lock may be held
      * for ever. */
-    if (pool->owner == getpid()) {
+    if (is_owner(pool)) {
         pthread_mutex_lock(&pool->lock);
         pool->ends = true;
         pthread_cond_broadcast(&pool->wake);
@@ -288,7 +311,7 @@ int32_t etx_pool_n_threads(const struct etx_pool *pool)
 static bool is_parallel(const struct etx_pool *pool, int64_t n_blocks)
 {
     return pool != NULL && pool->n_threads > 1 && n_blocks > 1 &&
-           pool->owner == getpid();
+           is_owner(pool);
 }
 
 /* Wait until the threads are idle, for POLL seconds at most where there is a

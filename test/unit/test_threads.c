@@ -1,7 +1,7 @@
 /* test_threads.c -- the pool: same results for any number of threads.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* feenableexcept */
+#define _GNU_SOURCE /* feenableexcept, unshare */
 #include "support.h"
 
 #include "base/heap.h"
@@ -11,6 +11,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -215,6 +216,16 @@ static etx_status run_serially(void *argument, int64_t block, int32_t worker)
     return worker == 0 && block == (*next)++ ? ETX_OK : ETX_ERR_ARGUMENT;
 }
 
+static int use_in_child(struct etx_pool *pool)
+{
+    int64_t next = 0;
+    const etx_status status =
+        etx_parallel_for(pool, N_BLOCKS, run_serially, &next);
+
+    etx_pool_free(pool);
+    return status == ETX_OK && next == N_BLOCKS ? 0 : 1;
+}
+
 /* In a child the threads are gone; the loop and the free still work. */
 ETX_TEST(test_threads_fork)
 {
@@ -227,19 +238,53 @@ ETX_TEST(test_threads_fork)
 
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        int64_t next = 0;
-        const etx_status status =
-            etx_parallel_for(pool, N_BLOCKS, run_serially, &next);
-
-        etx_pool_free(pool);
-        _exit(status == ETX_OK && next == N_BLOCKS ? 0 : 1);
-    }
+    if (child == 0)
+        _exit(use_in_child(pool));
     ck_assert_int_eq(waitpid(child, &child_status, 0), child);
     ck_assert(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 0);
 
     ck_assert_ok(etx_parallel_for(pool, N_BLOCKS, sum_block, sums));
     etx_pool_free(pool);
+}
+
+#define NO_NAMESPACE 77
+
+/* The exit code of run in the first process of a new PID namespace. */
+static int run_as_first(int (*run)(struct etx_pool *), struct etx_pool *pool)
+{
+    int child_status = -1;
+
+    if (unshare(CLONE_NEWPID) != 0 &&
+        unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+        return NO_NAMESPACE;
+
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(getpid() == 1 ? run(pool) : 1);
+    }
+    return waitpid(child, &child_status, 0) == child && WIFEXITED(child_status)
+               ? WEXITSTATUS(child_status)
+               : 1;
+}
+
+static int use_in_both(struct etx_pool *none)
+{
+    (void)none;
+    if (etx_pool_create(&none, 4) != ETX_OK)
+        return 1;
+    return run_as_first(use_in_child, none);
+}
+
+/* A container in a container: parent and child are both process 1. */
+ETX_TEST(test_threads_fork_same_pid)
+{
+    const int code = run_as_first(use_in_both, NULL);
+
+    if (code == NO_NAMESPACE)
+        etx_test_skip(__func__, "no PID namespaces");
+    else
+        ck_assert_int_eq(code, 0);
 }
 
 static void use_pool(void *argument)
