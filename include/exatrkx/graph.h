@@ -237,7 +237,9 @@ typedef struct etx_part_exchange {
     /* All-to-all of float values. sent holds n_sent[q] values for each part q,
      * in the order of the parts; received gets n_received[q] values from each
      * part q, unchanged; counts [n_parts]. All parts make the same sequence of
-     * calls with matching counts. A status other than ETX_OK ends the run. */
+     * calls with matching counts. A status other than ETX_OK ends the run, with
+     * the message that swap set by etx_set_last_error; a value that is no
+     * status is ETX_ERR_IO. */
     etx_status (*swap)(void *user, float *received, const int64_t *n_received,
         const float *sent, const int64_t *n_sent);
     /* Called once when this part failed with status, from swap or otherwise: it

@@ -172,8 +172,8 @@ typedef struct etx_training_report {
  * with the same config, start model and events; reports are the same on all but
  * for times. The functions are called by all ranks in the same order, on the
  * thread of the call. When one fails, with a message by etx_set_last_error, the
- * call fails with its status and the trainer can only be freed, as the ranks
- * may differ. */
+ * call fails with its status (ETX_ERR_IO for a value that is none) and the
+ * trainer can only be freed, as the ranks may differ. */
 typedef struct etx_team {
     uint32_t struct_size; /* sizeof(etx_team), by the caller */
     int32_t rank;         /* 0 .. n_ranks-1 */

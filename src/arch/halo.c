@@ -90,6 +90,7 @@ static etx_status all_to_all(struct side *to, struct side *from,
     const etx_part_exchange *exchange = halo->exchange;
     const struct etx_memory *memory = context->stream->memory;
     const int32_t n_parts = halo->part->n_parts;
+    struct etx_callback kept;
 
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(open_side(to, context, n_parts, width));
@@ -104,8 +105,10 @@ static etx_status all_to_all(struct side *to, struct side *from,
     if (memory != NULL)
         ETX_CHECK(etx_memory_to_host(memory, from->host_data, from->data,
             from->n_rows * width, sizeof(float)));
-    ETX_CHECK(exchange->swap(exchange->user, to->host_data, to->n_values,
-        from->host_data, from->n_values));
+    etx_callback_begin(&kept);
+    ETX_CHECK(etx_callback_end(&kept, "swap",
+        exchange->swap(exchange->user, to->host_data, to->n_values,
+            from->host_data, from->n_values)));
     if (memory != NULL)
         ETX_CHECK(etx_memory_to_device(memory, to->data, to->host_data,
             to->n_rows * width, sizeof(float)));

@@ -241,3 +241,26 @@ const char *etx_last_error(void)
 {
     return last_error;
 }
+
+void etx_callback_begin(struct etx_callback *kept)
+{
+    memcpy(kept->message, last_error, strlen(last_error) + 1);
+    last_error[0] = '\0';
+}
+
+etx_status etx_callback_end(
+    const struct etx_callback *kept, const char *name, etx_status status)
+{
+    const char *status_name = etx_status_name(status);
+
+    if (status == ETX_OK)
+        etx_set_last_error(kept->message);
+    else if (strcmp(status_name, "unknown") == 0)
+        return etx_fail(ETX_ERR_IO,
+            "%s of the caller returned %d, which is no status", name,
+            (int)status);
+    else if (last_error[0] == '\0')
+        return etx_fail(
+            status, "%s of the caller returned %s", name, status_name);
+    return status;
+}

@@ -16,4 +16,18 @@
  * with a dot whatever the host's locale. At most 511 bytes are kept. */
 etx_status etx_fail(etx_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Around a function of the caller that returns a status:
+ *
+ *     etx_callback_begin(&kept);
+ *     status = etx_callback_end(&kept, "swap", swap(...));
+ *
+ * A failure has a message, which is not an older one: the callback's own where
+ * it set one. What is no status is ETX_ERR_IO. */
+struct etx_callback {
+    char message[ETX_MESSAGE_SIZE]; /* the last error before it */
+};
+void etx_callback_begin(struct etx_callback *kept);
+etx_status etx_callback_end(
+    const struct etx_callback *kept, const char *name, etx_status status);
 #endif

@@ -123,6 +123,53 @@ ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
     }
 }
 
+static etx_status fail_sum(void *self, double *values, int64_t n)
+{
+    (void)self, (void)values, (void)n;
+    return ETX_ERR_DEVICE;
+}
+
+static etx_status fail_gather(
+    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
+{
+    (void)self, (void)all, (void)mine, (void)count;
+    return 7;
+}
+
+static etx_status fail_sum_slices(void *self, float *sum, int64_t n_values,
+    int64_t n_slices, const int32_t *owner, float *const *slice)
+{
+    (void)self, (void)sum, (void)n_values, (void)n_slices, (void)owner;
+    (void)slice;
+    return INT32_MIN;
+}
+
+/* A function of the team that fails without a message, or with no status. */
+ETX_TEST(test_dist_team_failures, .rows = 3)
+{
+    static const char *const text[] = {"sum of the caller returned "
+                                       "ETX_ERR_DEVICE",
+        "gather of the caller returned 7, which is no status",
+        "sum_slices of the caller returned -2147483648, which is no status"};
+    struct lone lone = {.n_sums = 0};
+    etx_team team = make_lone(&lone);
+    etx_training_report report = {.struct_size = sizeof report};
+
+    if (_i == 0)
+        team.sum = fail_sum;
+    else if (_i == 1)
+        team.gather = fail_gather;
+    else
+        team.sum_slices = fail_sum_slices;
+    scoped_bench bench =
+        train_bench_new(ETX_TRAIN_FILTER, 1, "{'sampling': {'graphs': 5}}");
+    ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
+    etx_set_last_error("of an earlier call");
+    ck_assert_fails(_i == 1 ? etx_trainer_validate(bench.trainer, &report)
+                            : etx_trainer_step(bench.trainer, &report),
+        _i == 0 ? ETX_ERR_DEVICE : ETX_ERR_IO, text[_i]);
+}
+
 /* Before an event of a rank that has had one the ranks synchronise. */
 ETX_TEST(test_dist_team_validations_synchronise)
 {

@@ -266,9 +266,23 @@ ETX_TEST(test_parts_set_scores)
 
 /* -------------------------------------------------------------- failure -- */
 
-/* An exchange that fails at its third call. */
+/* An exchange that fails at its third call: what its swap then returns, the
+ * message that it sets (NULL: none), and what the caller gets. */
+static const struct {
+    etx_status returned;
+    const char *message;
+    etx_status status;
+    const char *text;
+} failures[] = {
+    {ETX_ERR_IO, "the cable", ETX_ERR_IO, "the cable"},
+    {ETX_ERR_IO, NULL, ETX_ERR_IO, "swap of the caller returned ETX_ERR_IO"},
+    {1, NULL, ETX_ERR_IO, "swap of the caller returned 1, which is no status"},
+    {-99, "the cable", ETX_ERR_IO,
+        "swap of the caller returned -99, which is no status"},
+};
+
 struct failing {
-    int32_t n_swaps, n_left;
+    int32_t n_swaps, n_left, row;
     etx_status left_with;
 };
 
@@ -280,7 +294,11 @@ static etx_status fail_third(void *user, float *received,
     memset(received, 0, (size_t)(n_received[0] + n_received[1]) * 4);
     (void)sent;
     (void)n_sent;
-    return ++failing->n_swaps == 3 ? ETX_ERR_IO : ETX_OK;
+    if (++failing->n_swaps < 3)
+        return ETX_OK;
+    if (failures[failing->row].message != NULL)
+        etx_set_last_error(failures[failing->row].message);
+    return failures[failing->row].returned;
 }
 
 static void leave(void *user, etx_status status)
@@ -291,10 +309,10 @@ static void leave(void *user, etx_status status)
     failing->left_with = status;
 }
 
-ETX_TEST(test_parts_failure)
+ETX_TEST(test_parts_failure, .rows = ROWS(failures))
 {
     scoped_job job = job_make_graph();
-    struct failing failing = {.n_swaps = 0};
+    struct failing failing = {.row = _i};
     const etx_part_exchange exchange = {.struct_size = sizeof exchange,
         .swap = fail_third,
         .leave = leave,
@@ -305,10 +323,11 @@ ETX_TEST(test_parts_failure)
 
     ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 1));
     scores = malloc((size_t)job.n_edges * sizeof *scores);
-    ck_assert_status(etx_graph_part_score(scores, part, job.context, job.model,
-                         job.event, &exchange),
-        ETX_ERR_IO);
+    etx_set_last_error("of an earlier call");
+    ck_assert_fails(etx_graph_part_score(scores, part, job.context, job.model,
+                        job.event, &exchange),
+        failures[_i].status, failures[_i].text);
     ck_assert_int_eq(failing.n_swaps, 3);
     ck_assert_int_eq(failing.n_left, 1);
-    ck_assert_status(failing.left_with, ETX_ERR_IO);
+    ck_assert_status(failing.left_with, failures[_i].status);
 }

@@ -5,6 +5,7 @@
 #include "train/ranks/gradient.h"
 
 #include "base/check.h"
+#include "base/status.h"
 #include "memory/memory.h"
 #include "train/transfer.h"
 
@@ -200,13 +201,16 @@ static etx_status sum_on_host(float *gradient,
 {
     const etx_team *team = sum->team;
     const int64_t n = sum->n_values;
+    struct etx_callback kept;
     float *total;
     etx_status status;
 
     ETX_SCRATCH(
         total, etx_train_host(sum->context)->arena, n, "gradient of the step");
-    ETX_CHECK(team->sum_slices(
-        team->self, total, n, slices->n, slices->owner, slices->array));
+    etx_callback_begin(&kept);
+    ETX_CHECK(etx_callback_end(&kept, "sum_slices",
+        team->sum_slices(
+            team->self, total, n, slices->n, slices->owner, slices->array)));
     ETX_CHECK(etx_memory_to_device(
         sum->context->stream->memory, gradient, total, n, sizeof *total));
 done:
@@ -222,6 +226,7 @@ static etx_status sum_on_device(float *gradient,
     const etx_team *team = sum->team;
     const int64_t n = sum->n_values;
     float **array = slices->array;
+    struct etx_callback kept;
     etx_status status;
 
     for (int64_t k = 0; k < slices->n; k++)
@@ -229,8 +234,9 @@ static etx_status sum_on_device(float *gradient,
             ETX_CHECK(etx_arena_alloc(&array[k], stream->arena, n,
                 sizeof **array, "gradient of another rank"));
     ETX_CHECK(etx_memory_synchronize(stream->memory));
-    ETX_CHECK(
-        team->share_slices(team->self, array, n, slices->n, slices->owner));
+    etx_callback_begin(&kept);
+    ETX_CHECK(etx_callback_end(&kept, "share_slices",
+        team->share_slices(team->self, array, n, slices->n, slices->owner)));
     for (int64_t stride = 1; stride < slices->n; stride *= 2)
         for (int64_t k = 0; k + stride < slices->n; k += 2 * stride)
             ETX_CHECK(add_to(sum->context, array[k], array[k + stride], n));

@@ -30,8 +30,12 @@ static etx_status all_to_all(const struct etx_train_partition *partition,
     float *received, const int64_t *n_received, const float *sent,
     const int64_t *n_sent)
 {
-    return partition->exchange.swap(
-        partition->exchange.user, received, n_received, sent, n_sent);
+    struct etx_callback kept;
+
+    etx_callback_begin(&kept);
+    return etx_callback_end(&kept, "swap",
+        partition->exchange.swap(
+            partition->exchange.user, received, n_received, sent, n_sent));
 }
 
 etx_status etx_partition_gather(const struct etx_train_partition *partition,

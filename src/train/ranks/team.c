@@ -46,7 +46,12 @@ done:
 
 etx_status etx_team_sum(const etx_team *team, double *values, int64_t n)
 {
-    return team->n_ranks == 1 ? ETX_OK : team->sum(team->self, values, n);
+    struct etx_callback kept;
+
+    if (team->n_ranks == 1)
+        return ETX_OK;
+    etx_callback_begin(&kept);
+    return etx_callback_end(&kept, "sum", team->sum(team->self, values, n));
 }
 
 /* The first rank whose halves differ from rank 0's, or -1. */

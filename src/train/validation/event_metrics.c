@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/status.h"
 #include "train/ranks/assign.h"
 #include "train/ranks/team.h"
 #include "train/transfer.h"
@@ -77,6 +78,7 @@ static etx_status gather_ranks(
     struct etx_score_list *list, const etx_team *team, struct etx_arena *arena)
 {
     struct etx_score_list all = {.n = 0};
+    struct etx_callback kept;
     int64_t *count;
     etx_status status;
 
@@ -86,7 +88,9 @@ static etx_status gather_ranks(
     all.capacity = all.n;
     ETX_CHECK(etx_alloc_uncleared(
         &all.key, all.n, sizeof *all.key, "validation scores"));
-    ETX_CHECK(team->gather(team->self, all.key, list->key, count));
+    etx_callback_begin(&kept);
+    ETX_CHECK(etx_callback_end(
+        &kept, "gather", team->gather(team->self, all.key, list->key, count)));
     etx_score_list_clear(list);
     *list = all;
     all.key = NULL;
