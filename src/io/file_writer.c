@@ -328,22 +328,20 @@ etx_status etx_file_writer_append(
     return status;
 }
 
-/* Some file systems cannot synchronise a folder: EINVAL is no failure. */
-static etx_status synchronise_folder(const char *path)
+/* *out = the folder of path, to synchronise it; -1: it may be written but not
+ * read. */
+static etx_status open_folder(int *out, const char *path)
 {
     char folder[PATH_MAX];
-    etx_status status = ETX_OK;
-    int descriptor;
 
     if (!folder_of(folder, path))
-        return etx_file_fail(path, "synchronise the folder", ENAMETOOLONG);
-    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0)
-        return ETX_OK; /* a folder that may be written but not read */
-    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS)
-        status = etx_file_fail(path, "synchronise the folder", errno);
-    close(descriptor);
-    return status;
+        return etx_file_fail(path, "open the folder", ENAMETOOLONG);
+    do {
+        *out = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (*out < 0 && errno == EINTR);
+    if (*out < 0 && errno != EACCES)
+        return etx_file_fail(path, "open the folder", errno);
+    return ETX_OK;
 }
 
 static etx_status close_descriptor(struct etx_file_writer *writer)
@@ -377,12 +375,25 @@ static etx_status link_file(struct etx_file_writer *writer)
     return ETX_OK;
 }
 
+/* The folder is opened first: where that fails the old file stands. Some file
+ * systems cannot synchronise a folder: EINVAL is no failure. */
 static etx_status replace_target(struct etx_file_writer *writer)
 {
+    etx_status status;
+    int folder = -1;
+
+    ETX_CHECK(open_folder(&folder, writer->path));
     if (rename(writer->temporary, writer->path) != 0)
-        return etx_file_fail(writer->path, "replace", errno);
-    writer->is_named = false;
-    return synchronise_folder(writer->path);
+        status = etx_file_fail(writer->path, "replace", errno);
+    else
+        writer->is_named = false;
+    if (status == ETX_OK && folder >= 0 && fsync(folder) != 0 &&
+        errno != EINVAL && errno != EROFS)
+        status = etx_file_fail(writer->path, "synchronise the folder", errno);
+    if (folder >= 0)
+        close(folder);
+done:
+    return status;
 }
 
 etx_status etx_file_writer_commit(struct etx_file_writer *writer)

@@ -33,7 +33,6 @@
 static struct faults_plan plan;
 static _Atomic int64_t n_calls;
 static _Atomic int32_t last_call;
-static _Atomic int32_t last_special;
 static _Atomic int64_t n_blocks;
 static _Thread_local int32_t n_spared;
 
@@ -63,9 +62,8 @@ int64_t faults_disarm(void)
     return atomic_load(&n_calls);
 }
 
-enum faults_call faults_last(int32_t *is_special)
+enum faults_call faults_last(void)
 {
-    *is_special = atomic_load(&last_special);
     return (enum faults_call)atomic_load(&last_call);
 }
 
@@ -311,8 +309,7 @@ static void disk_closed(int descriptor)
 /* ----------------------------------------------------------------- files -- */
 
 /* Whether this system call fails; then errno is set, or *size reduced. */
-static int32_t call_fails(
-    enum faults_call call, int32_t is_special, size_t *size)
+static int32_t call_fails(enum faults_call call, size_t *size)
 {
     if (!fails(FAULTS_FILES))
         return 0;
@@ -325,13 +322,18 @@ static int32_t call_fails(
     else
         return 0;
     atomic_store(&last_call, call);
-    atomic_store(&last_special, is_special);
     return plan.error > 0;
+}
+
+static enum faults_call find_open(int flags)
+{
+    if ((flags & O_TMPFILE) == O_TMPFILE) /* it has O_DIRECTORY */
+        return FAULTS_OPEN_UNNAMED;
+    return (flags & O_DIRECTORY) != 0 ? FAULTS_OPEN_FOLDER : FAULTS_OPEN;
 }
 
 int open(const char *path, int flags, ...)
 {
-    int32_t is_special = (flags & O_DIRECTORY) != 0; /* O_TMPFILE has it */
     mode_t mode = 0;
     int descriptor;
     va_list list;
@@ -340,7 +342,7 @@ int open(const char *path, int flags, ...)
     if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE)
         mode = va_arg(list, mode_t);
     va_end(list);
-    if (call_fails(FAULTS_OPEN, is_special, NULL))
+    if (call_fails(find_open(flags), NULL))
         return -1;
     descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
     disk_opened(descriptor, flags);
@@ -351,7 +353,7 @@ ssize_t read(int descriptor, void *buffer, size_t size)
 {
     size_t n = size;
 
-    if (call_fails(FAULTS_READ, 0, &n))
+    if (call_fails(FAULTS_READ, &n))
         return -1;
     return syscall(SYS_read, descriptor, buffer, n);
 }
@@ -361,26 +363,18 @@ ssize_t write(int descriptor, const void *buffer, size_t size)
     size_t n = size;
     ssize_t written;
 
-    if (call_fails(FAULTS_WRITE, 0, &n))
+    if (call_fails(FAULTS_WRITE, &n))
         return -1;
     written = syscall(SYS_write, descriptor, buffer, n);
     disk_wrote(descriptor, written);
     return written;
 }
 
-static int32_t is_folder(int descriptor)
-{
-    struct stat info;
-
-    return syscall(SYS_newfstatat, descriptor, "", &info, AT_EMPTY_PATH) == 0 &&
-           S_ISDIR(info.st_mode);
-}
-
 int fsync(int descriptor)
 {
     int failed;
 
-    if (call_fails(FAULTS_SYNC, is_folder(descriptor), NULL))
+    if (call_fails(FAULTS_SYNC, NULL))
         return -1;
     failed = (int)syscall(SYS_fsync, descriptor);
     if (failed == 0)
@@ -392,7 +386,7 @@ int rename(const char *from, const char *to)
 {
     int failed;
 
-    if (call_fails(FAULTS_RENAME, 0, NULL))
+    if (call_fails(FAULTS_RENAME, NULL))
         return -1;
     failed = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
     if (failed == 0)
@@ -403,7 +397,7 @@ int rename(const char *from, const char *to)
 int linkat(
     int from_folder, const char *from, int to_folder, const char *to, int flags)
 {
-    if (call_fails(FAULTS_LINK, 0, NULL))
+    if (call_fails(FAULTS_LINK, NULL))
         return -1;
     return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
 }
@@ -415,26 +409,26 @@ int close(int descriptor)
 
     disk_closed(descriptor);
     failed = (int)syscall(SYS_close, descriptor);
-    return call_fails(FAULTS_CLOSE, 0, NULL) ? -1 : failed;
+    return call_fails(FAULTS_CLOSE, NULL) ? -1 : failed;
 }
 
 off_t lseek(int descriptor, off_t offset, int from)
 {
-    if (call_fails(FAULTS_SEEK, 0, NULL))
+    if (call_fails(FAULTS_SEEK, NULL))
         return -1;
     return (off_t)syscall(SYS_lseek, descriptor, offset, from);
 }
 
 int fchmod(int descriptor, mode_t mode)
 {
-    if (call_fails(FAULTS_MODE, 0, NULL))
+    if (call_fails(FAULTS_MODE, NULL))
         return -1;
     return (int)syscall(SYS_fchmod, descriptor, mode);
 }
 
 int fstat(int descriptor, struct stat *info)
 {
-    if (call_fails(FAULTS_STAT, 0, NULL))
+    if (call_fails(FAULTS_STAT, NULL))
         return -1;
     return (int)syscall(SYS_newfstatat, descriptor, "", info, AT_EMPTY_PATH);
 }

@@ -25,6 +25,8 @@ enum faults_kind {
 
 enum faults_call {
     FAULTS_OPEN,
+    FAULTS_OPEN_UNNAMED, /* a file without a name */
+    FAULTS_OPEN_FOLDER,
     FAULTS_READ,
     FAULTS_WRITE,
     FAULTS_SYNC,
@@ -54,9 +56,8 @@ int32_t faults_has_malloc(void);
 void faults_arm(const struct faults_plan *plan);
 /* End it; returns how many calls of the kind were made. */
 int64_t faults_disarm(void);
-/* The call that failed last since faults_arm, FAULTS_N_CALLS for none, and
- * whether it was of a folder or of a file without a name. */
-enum faults_call faults_last(int32_t *is_special);
+/* The call that failed last since faults_arm; FAULTS_N_CALLS: none. */
+enum faults_call faults_last(void);
 
 /* Between these two, calls of this thread neither count nor fail. */
 void faults_spare(void);

@@ -16,10 +16,11 @@
 #include "scenarios.h"
 
 static const int errors[] = {
-    EINTR, EIO, ENOSPC, EPERM, FAULTS_SHORT, FAULTS_ZERO, EOPNOTSUPP};
+    EINTR, EIO, ENOSPC, EPERM, EACCES, FAULTS_SHORT, FAULTS_ZERO, EOPNOTSUPP};
 
-static const char *const call_names[] = {"open", "read", "write", "fsync",
-    "rename", "linkat", "close", "lseek", "fstat", "fchmod", "none"};
+static const char *const call_names[] = {"open",
+    "open of a file without a name", "open of a folder", "read", "write",
+    "fsync", "rename", "linkat", "close", "lseek", "fstat", "fchmod", "none"};
 
 static int64_t n_files(void)
 {
@@ -34,16 +35,19 @@ static int64_t n_files(void)
 }
 
 /* Whether the call must succeed although this system call failed so. */
-static int32_t must_succeed(enum faults_call call, int error, int32_t special)
+static int32_t must_succeed(enum faults_call call, int error)
 {
-    if (error == FAULTS_SHORT || call == FAULTS_N_CALLS)
+    if (error == FAULTS_SHORT || call == FAULTS_N_CALLS ||
+        call == FAULTS_OPEN_UNNAMED)
         return 1;
     if (error == EINTR)
-        return call == FAULTS_OPEN || call == FAULTS_READ ||
-               call == FAULTS_WRITE || call == FAULTS_CLOSE;
+        return call == FAULTS_OPEN || call == FAULTS_OPEN_FOLDER ||
+               call == FAULTS_READ || call == FAULTS_WRITE ||
+               call == FAULTS_CLOSE;
     if (call == FAULTS_MODE) /* a file system without modes */
         return error == EPERM || error == EOPNOTSUPP;
-    return call == FAULTS_OPEN && special;
+    /* A folder that may be written but not read. */
+    return call == FAULTS_OPEN_FOLDER && error == EACCES;
 }
 
 /* Whether the call must fail; what else may do either. */
@@ -55,7 +59,8 @@ static int32_t must_fail(enum faults_call call, int error)
     return call == FAULTS_READ || call == FAULTS_WRITE || call == FAULTS_SYNC ||
            call == FAULTS_RENAME || call == FAULTS_LINK ||
            call == FAULTS_SEEK ||
-           (call == FAULTS_MODE && !must_succeed(call, error, 0));
+           ((call == FAULTS_MODE || call == FAULTS_OPEN_FOLDER) &&
+               !must_succeed(call, error));
 }
 
 static uint64_t target_hash(const struct faults_scenario *scenario)
@@ -113,7 +118,6 @@ static void try_plan(const struct faults_scenario *scenario,
 {
     const int64_t descriptors = faults_descriptors();
     struct faults_world world, before;
-    int32_t special = 0;
     etx_status status;
 
     faults_set_up(&world, scenario);
@@ -123,8 +127,8 @@ static void try_plan(const struct faults_scenario *scenario,
     faults_arm(plan);
     status = scenario->call(&world);
     (void)faults_disarm();
-    const enum faults_call call = faults_last(&special);
-    ck_assert_msg(status == ETX_OK || !must_succeed(call, plan->error, special),
+    const enum faults_call call = faults_last();
+    ck_assert_msg(status == ETX_OK || !must_succeed(call, plan->error),
         WHERE "status %s (%s)", AT, etx_status_name(status), etx_last_error());
     ck_assert_msg(status != ETX_OK || !must_fail(call, plan->error),
         WHERE "and the call succeeds", AT);
