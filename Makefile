@@ -171,7 +171,7 @@ SMALL_PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%, \
 
 # From a program to the library: of an installation, then of this build.
 RPATH_INSTALLED := $(shell realpath -ms --relative-to=$(PREFIX)/bin $(LIBDIR))
-RPATH_PROGRAM = -Wl,-rpath,'$$ORIGIN/$(RPATH_INSTALLED)' \
+LDFLAGS_PROGRAM = $(LDFLAGS_HARDEN) -Wl,-rpath,'$$ORIGIN/$(RPATH_INSTALLED)' \
     -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(@D) $(LIB))'
 
 
@@ -300,11 +300,11 @@ $(BUILD)/examples/etx-train: LDLIBS_PROGRAM := -lexatrkx_dist
 $(BUILD)/examples/etx-train: $(DIST_SHARED)
 $(BUILD)/examples/small/%: $(BUILD)/obj/examples/small/%.o $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $(LDFLAGS) $< -L$(LIB) -lexatrkx $(RPATH_PROGRAM) -o $@
+	@$(CC) $(SANITIZE) $(LDFLAGS) $< -L$(LIB) -lexatrkx $(LDFLAGS_PROGRAM) -o $@
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(LDFLAGS) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
-	    -lexatrkx -lz -lm -lpthread $(RPATH_PROGRAM) -o $@
+	    -lexatrkx -lz -lm -lpthread $(LDFLAGS_PROGRAM) -o $@
 
 # What a wheel of Python carries: the library, and programs that find it in ../lib,
 # run with a glibc as old as the library does, and have ranks that are threads.
@@ -312,8 +312,8 @@ WHEEL_PROGRAMS := $(PROGRAMS:$(BUILD)/examples/%=$(BUILD)/wheel/%)
 wheel: $(SONAME) $(WHEEL_PROGRAMS)
 $(WHEEL_PROGRAMS): $(BUILD)/wheel/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) \
     $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) $(DIST_STATIC) $(SHARED)
-	$(call link,$(GLIBC_NAMES:%=-Wl$(comma)--wrap=hypot) -L$(LIB) -lexatrkx -lz -lm \
-	    -lpthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib')
+	$(call link,$(LDFLAGS_HARDEN) $(GLIBC_NAMES:%=-Wl$(comma)--wrap=hypot) -L$(LIB) \
+	    -lexatrkx -lz -lm -lpthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib')
 
 # The C interface to docs/html; with pdoc the Python package to docs/html/python.
 docs: $(SHARED)

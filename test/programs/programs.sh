@@ -42,6 +42,9 @@ for program in "$programs"/etx-*; do
     grep -q "^${program##*/} (libexatrkx) [0-9]" "$out/stdout" ||
         fail "no version: $program"
     exits 2 "$program" --no-such-option
+    ! command -v readelf >/dev/null 2>&1 ||
+        readelf -d "$program" | grep -q BIND_NOW ||
+        fail "$program: its table of addresses stays writable"
 done
 
 # The main job: files out, timing, display, same bytes for any thread count.
