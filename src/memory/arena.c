@@ -7,6 +7,11 @@
  * limit, of which a device keeps half for graphs, allows it. Guarded, each
  * array has a block of its own, freed by the reset.
  *
+ * On the host the limit is one of the bytes in use, so that the same requests
+ * get the same answer whatever blocks earlier events left. With what is left
+ * over at the ends of blocks they are at most twice as many. On a device,
+ * where memory is scarce, the limit is one of the blocks.
+ *
  *   block 0          block 1 (current)      block 2
  *   +--------------+ +--------+-----------+ +------------------+
  *   | used         | | used   | free      | | free             |
@@ -46,7 +51,7 @@ struct etx_arena {
     int64_t n_blocks;
     int64_t current; /* blocks after it are unused */
     size_t size;     /* sum of the blocks' sizes */
-    size_t limit;    /* of size; PTRDIFF_MAX = none */
+    size_t limit;    /* PTRDIFF_MAX = none */
     size_t in_use;
     size_t peak;
     size_t highest; /* in_use ever reached */
@@ -129,6 +134,12 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* What is left of the limit when `taken` bytes are. */
+static size_t find_left(const struct etx_arena *arena, size_t taken)
+{
+    return taken < arena->limit ? arena->limit - taken : 0;
+}
+
 static etx_status over_limit(
     const struct etx_arena *arena, size_t bytes, const char *what)
 {
@@ -178,29 +189,32 @@ static etx_status add_block(
 {
     etx_status status = ETX_OK;
     const bool is_empty = arena->in_use == 0;
+    const bool is_on_host = arena->memory == NULL;
     struct block block = {.used = 0};
 
-    if (bytes > arena->limit - arena->size)
+    if (bytes > find_left(arena, arena->size))
         drop_blocks(arena, is_empty ? 0 : arena->current + 1);
-    if (bytes > arena->limit - arena->size)
+    if (!is_on_host && bytes > find_left(arena, arena->size))
         return over_limit(arena, bytes, what);
     ETX_CHECK(check_n_blocks(arena, bytes, what));
 
     /* Beyond the request there is a reserve, as far as the limit allows. It
-     * costs nothing on the host; on a device graphs need memory, too. */
+     * costs nothing on the host; on a device graphs need memory, too. The block
+     * that goes beyond the limit has all that may still be requested. */
     block.size = larger(bytes, arena->min_block);
     if (arena->n_blocks > 0)
         block.size = larger(block.size, arena->size);
     else
         block.size = larger(block.size, arena->highest);
-    const size_t left = arena->limit - arena->size;
-    const size_t most = arena->memory == NULL ? left : left / 2;
-    if (block.size > most)
+    const size_t left = find_left(arena, arena->size);
+    const size_t most = !is_on_host     ? left / 2
+                        : bytes <= left ? left
+                                        : find_left(arena, arena->in_use);
+    if (block.size > most || bytes > left)
         block.size = larger(bytes, most);
     status = etx_memory_alloc(
         &block.memory, arena->memory, (int64_t)block.size, 1, what);
-    while (status == ETX_ERR_MEMORY && arena->memory != NULL &&
-           block.size > bytes) {
+    while (status == ETX_ERR_MEMORY && !is_on_host && block.size > bytes) {
         block.size = larger(bytes, block.size / 2);
         status = etx_memory_alloc(
             &block.memory, arena->memory, (int64_t)block.size, 1, what);
@@ -239,6 +253,8 @@ etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     if (rounded == 0)
         rounded =
             arena->alignment; /* distinct, non-NULL pointers for no elements */
+    if (arena->memory == NULL && rounded > find_left(arena, arena->in_use))
+        return over_limit(arena, rounded, what);
     if (arena->is_guarded)
         ETX_CHECK(add_guarded(arena, bytes, rounded, what));
     else if (!find_block(arena, rounded))

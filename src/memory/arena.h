@@ -18,7 +18,7 @@ struct etx_arena_mark {
     size_t used;
 };
 
-/* At most limit bytes on the host; 0 = no limit. */
+/* At most limit bytes in use on the host; 0 = no limit. */
 etx_status etx_arena_create(struct etx_arena **out, int64_t limit);
 /* The same in a memory space, which outlives the arena. Blocks have at least
  * min_block bytes; 0 = 1 MiB. */

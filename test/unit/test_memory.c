@@ -369,6 +369,53 @@ ETX_TEST(test_memory_arena_limit)
     ck_assert_ok(etx_arena_alloc(&bytes, arena, 2900000, 1, "x"));
 }
 
+static const int64_t request_bytes[] = {64, 2000000, 2000000};
+
+static etx_status alloc_requests(struct etx_arena *arena)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    etx_status status = ETX_OK;
+    char *bytes = NULL;
+
+    for (int k = 0; k < ROWS(request_bytes) && status == ETX_OK; k++)
+        status = etx_arena_alloc(&bytes, arena, request_bytes[k], 1, "x");
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* The answer does not depend on the blocks that there are: the first time a
+ * small one and two others, later one for the first two requests. */
+ETX_TEST(test_memory_arena_limit_repeats, .rows = 2)
+{
+    scoped_arena *arena = NULL;
+    const int64_t needed =
+        request_bytes[0] + request_bytes[1] + request_bytes[2];
+
+    ck_assert_ok(etx_arena_create(&arena, needed - _i));
+    for (int round = 0; round < 3; round++)
+        ck_assert_status(
+            alloc_requests(arena), _i == 0 ? ETX_OK : ETX_ERR_MEMORY);
+    ck_assert_int_eq(etx_arena_in_use(arena), 0);
+}
+
+/* Where blocks are wasted, as many small arrays as the limit allows: one
+ * block more, and not one for each. */
+ETX_TEST(test_memory_arena_limit_of_small_arrays)
+{
+    enum { n = 1000, limit = 3000000 + 64 * n };
+    scoped_arena *arena = NULL;
+    char *bytes = NULL;
+
+    ck_assert_ok(etx_arena_create(&arena, limit));
+    const int64_t in_use = etx_heap_in_use();
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 64, 1, "x"));
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 3000000 - 64, 1, "x"));
+    for (int k = 0; k < n; k++)
+        ck_assert_ok(etx_arena_alloc(&bytes, arena, 64, 1, "x"));
+    ck_assert_status(etx_arena_alloc(&bytes, arena, 1, 1, "x"), ETX_ERR_MEMORY);
+    ck_assert_int_le(etx_heap_in_use() - in_use, 2 * limit);
+}
+
 ETX_TEST(test_memory_arena_refused)
 {
     scoped_arena *arena = NULL;
