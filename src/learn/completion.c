@@ -217,20 +217,40 @@ static int64_t window_key(
            bin;
 }
 
+/* The helix at the end of hit [n], through the hits nearest to it of three
+ * layers that follow each other; for ETX_HELIX_BEAM towards the beam line. */
+static bool find_helix(struct etx_track_helix *out,
+    const struct etx_true_chains *chains, const int32_t *hit, int64_t n,
+    int32_t kind)
+{
+    const float *point[3]; /* from the end on */
+    int32_t last = -1;
+    int32_t n_points = 0;
+
+    for (int64_t k = n - 1; k >= 0 && n_points < 3; k--) {
+        if (chains->layer[hit[k]] == last)
+            continue;
+        last = chains->layer[hit[k]];
+        point[n_points++] = chains->event->position + 3 * (int64_t)hit[k];
+    }
+    return n_points == 3 &&
+           etx_track_helix_through(out, point[2], point[1], point[0]) &&
+           (kind == ETX_HELIX_FREE ||
+               etx_track_helix_towards_beam(out, point[2]));
+}
+
 /* The residual of hit `to`, predicted from the first n of hit. */
 static etx_status add_sample(struct learning *learning,
     const struct etx_true_chains *chains, const int32_t *hit, int64_t n,
     int64_t to, int32_t direction, int32_t kind)
 {
     const struct etx_completion *const table = learning->table;
-    const float *const position = chains->event->position;
-    const float *const at = position + 3 * (int64_t)hit[to];
+    const float *const at = chains->event->position + 3 * (int64_t)hit[to];
     const int32_t layer = chains->layer[hit[to]];
     struct etx_measured_helix helix;
     struct etx_residual residual;
 
-    if (!etx_completion_helix(
-            &helix.helix, kind, position, chains->layer, hit, (int32_t)n))
+    if (!find_helix(&helix.helix, chains, hit, n, kind))
         return ETX_OK;
     etx_helix_measure(&helix, table);
     const double curvature = etx_completion_curvature(table, &helix.helix,

@@ -263,8 +263,9 @@ static void add_overlaps(struct etx_candidate *out, const struct trial *trial)
     ck_assert_ok(etx_grid_make(&grid, arena, completion, event));
     ck_assert_ok(
         etx_first_pass_search_make(&search, arena, grid, completion, event));
-    etx_grid_fill(&search->grid, completion, label, N_HITS, false);
+    etx_grid_fill(&search->grid, completion, label, N_HITS);
     search->max_distance = (double)MAX_DISTANCE;
+    search->reach = sqrt(search->max_distance);
     *out = (struct etx_candidate){.n_hits = N_LAYERS, .n_layers = N_LAYERS};
     for (int32_t l = 0; l < N_LAYERS; l++)
         out->hit[l] = l;

@@ -78,18 +78,22 @@ done:
     return status;
 }
 
+static int32_t opposite_of(int32_t direction)
+{
+    return ETX_OUTWARD + ETX_INWARD - direction;
+}
+
 /* ------------------------------------------------------------- proposals -- */
 
 /* Whether a proposal still holds. */
 static bool is_open(const struct etx_hit_chains *chains,
     const struct etx_completion_proposal *proposal, int32_t direction)
 {
-    const int32_t other = ETX_OUTWARD + ETX_INWARD - direction;
-
     if (chains->label[proposal->hit] != proposal->track)
         return false;
     return proposal->track < 0 ||
-           chains->end[other][proposal->track] == proposal->hit;
+           chains->end[opposite_of(direction)][proposal->track] ==
+               proposal->hit;
 }
 
 static void propose(struct rounds *rounds, int32_t track, int32_t direction)
@@ -166,11 +170,11 @@ static int32_t count_shared_layers(
     int32_t n = 0;
 
     for (int32_t i = chains->end[ETX_INWARD][a]; i >= 0; i = chains->next[i])
-        if (search->grid.layer[i] >= 0)
-            layers |= UINT64_C(1) << search->grid.layer[i];
+        if (search->grid->layer[i] >= 0)
+            layers |= UINT64_C(1) << search->grid->layer[i];
     for (int32_t i = chains->end[ETX_INWARD][b]; i >= 0; i = chains->next[i])
-        if (search->grid.layer[i] >= 0)
-            n += (int32_t)(layers >> search->grid.layer[i] & 1);
+        if (search->grid->layer[i] >= 0)
+            n += (int32_t)(layers >> search->grid->layer[i] & 1);
     return n;
 }
 
@@ -257,6 +261,35 @@ done:
     return status;
 }
 
+/* The hits that a step may lead to: those without a track, and the ends of
+ * tracks that lead the other way. No step makes another hit one of them. */
+static etx_status fill_grids(struct etx_completion_search *search,
+    struct etx_arena *arena, const struct etx_grid *grid)
+{
+    const struct etx_hit_chains *const chains = &search->chains;
+    const int64_t n = search->event->n_hits;
+    bool *is_end = NULL;
+    etx_status status;
+
+    ETX_SCRATCH(is_end, arena, n, "ends of tracks");
+    search->grid[0] = *grid;
+    etx_grid_measure(search->grid, search->completion, n);
+    search->grid[1] = search->grid[0];
+    ETX_CHECK(etx_grid_make_bins(&search->grid[1], arena, n));
+    for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++) {
+        const int32_t *const end = chains->end[opposite_of(d)];
+
+        memset(is_end, 0, (size_t)n * sizeof *is_end);
+        for (int32_t t = 0; t < chains->n_tracks; t++)
+            if (end[t] >= 0)
+                is_end[end[t]] = true;
+        etx_grid_fill_with(
+            &search->grid[d], search->completion, chains->label, is_end, n);
+    }
+done:
+    return status;
+}
+
 static etx_status make_rounds(struct rounds *rounds, struct etx_arena *arena)
 {
     const int64_t n_tracks = rounds->search.chains.n_tracks;
@@ -292,8 +325,7 @@ etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     rounds->search.reach = sqrt((double)options->max_distance);
     rounds->search.event = event;
     ETX_CHECK(make_chains(&rounds->search.chains, label, arena, event));
-    rounds->search.grid = *grid;
-    etx_grid_fill(&rounds->search.grid, completion, label, event->n_hits, true);
+    ETX_CHECK(fill_grids(&rounds->search, arena, grid));
     ETX_CHECK(make_rounds(rounds, arena));
     for (int32_t round = 0; round < MAX_ROUNDS && n_steps > 0; round++)
         ETX_CHECK(run_round(&n_steps, rounds, host));

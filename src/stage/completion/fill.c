@@ -16,26 +16,29 @@
 
 struct filling {
     const struct etx_first_pass_search *search;
-    int32_t n_tracks;
-    int32_t n_filled; /* the first ones, which stay as they are */
-    int32_t *begin;   /* [n_tracks + 1] of hit */
-    int32_t *hit;     /* by track, then from inside out */
+    int32_t n_tracks;                /* those that were not filled before */
+    int32_t *begin;                  /* [n_tracks + 1] of hit */
+    int32_t *hit;                    /* by track, then from inside out */
     struct etx_candidate *candidate; /* [n_tracks] */
 };
 
-/* The hits of all tracks in order. */
-static etx_status list_hits(
-    struct filling *filling, struct etx_arena *arena, const int32_t *label)
+/* The hits of all tracks in order, from number n_filled on. */
+static etx_status list_hits(struct filling *filling, struct etx_arena *arena,
+    const int32_t *label, int32_t n_filled)
 {
     const struct etx_event *const event = filling->search->event;
-    const int32_t n = etx_count_labels(label, event->n_hits);
+    const int32_t n = etx_count_labels(label, event->n_hits) - n_filled;
+    int32_t *own = NULL;
     etx_status status;
 
     filling->n_tracks = n;
+    ETX_SCRATCH(own, arena, event->n_hits, "hits of tracks");
     ETX_SCRATCH(filling->begin, arena, (int64_t)n + 1, "hits of tracks");
     ETX_SCRATCH(filling->hit, arena, event->n_hits, "hits of tracks");
     ETX_SCRATCH(filling->candidate, arena, n, "hits of tracks");
-    ETX_CHECK(etx_order_hits(filling->begin, filling->hit, label, n, event, 0));
+    for (int64_t i = 0; i < event->n_hits; i++)
+        own[i] = label[i] - n_filled;
+    ETX_CHECK(etx_order_hits(filling->begin, filling->hit, own, n, event, 0));
 done:
     return status;
 }
@@ -106,7 +109,7 @@ static etx_status fill_block(
 
     (void)worker;
     for (int64_t t = begin; t < end; t++)
-        fill_track(filling, filling->n_filled + (int32_t)t);
+        fill_track(filling, (int32_t)t);
     return ETX_OK;
 }
 
@@ -133,7 +136,7 @@ etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_first_pass_search *search = NULL;
-    struct filling filling = {.n_filled = n_filled};
+    struct filling filling = {.search = NULL};
     etx_status status;
 
     ETX_CHECK(etx_check_cancelled(host->stream));
@@ -142,18 +145,18 @@ etx_status etx_tracks_fill(int32_t *label, int32_t n_filled,
     search->max_distance = (double)options->max_distance;
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);
-    etx_grid_fill(&search->grid, completion, label, event->n_hits, false);
+    etx_grid_fill(&search->grid, completion, label, event->n_hits);
     filling.search = search;
-    ETX_CHECK(list_hits(&filling, arena, label));
-    ETX_CHECK(etx_parallel_ranges(host->stream->pool,
-        filling.n_tracks - n_filled, BLOCK, fill_block, &filling));
-    for (int32_t t = n_filled; t < filling.n_tracks; t++) {
+    ETX_CHECK(list_hits(&filling, arena, label, n_filled));
+    ETX_CHECK(etx_parallel_ranges(
+        host->stream->pool, filling.n_tracks, BLOCK, fill_block, &filling));
+    for (int32_t t = 0; t < filling.n_tracks; t++) {
         const struct etx_candidate *const candidate = &filling.candidate[t];
 
         for (int32_t i = 0; i < candidate->n_hits; i++)
             if (label[candidate->hit[i]] < 0 &&
                 !has_module(&filling, t, candidate->hit[i]))
-                label[candidate->hit[i]] = t;
+                label[candidate->hit[i]] = n_filled + t;
     }
 done:
     etx_arena_reset(arena, mark);

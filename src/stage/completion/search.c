@@ -30,32 +30,55 @@ struct track_end {
     int32_t layer; /* of that hit */
 };
 
-/* The last hits of a track up to its end; returns how many. */
-static int32_t tail_of(int32_t hit[N_TAIL], const struct etx_hit_chains *chains,
-    int32_t track, int32_t direction)
-{
-    const int32_t *const back =
-        direction == ETX_OUTWARD ? chains->previous : chains->next;
-    int32_t n = 0;
-
-    for (int32_t i = chains->end[direction][track]; i >= 0 && n < N_TAIL;
-         i = back[i])
-        hit[N_TAIL - ++n] = i;
-    return n;
-}
-
-static bool find_end_helix(struct etx_measured_helix *out, int32_t kind,
+/* The last hits of three layers that follow each other, the end first. */
+static bool find_points(const float *point[3],
     const struct etx_completion_search *search, int32_t track,
     int32_t direction)
 {
-    int32_t hit[N_TAIL];
-    const int32_t n = tail_of(hit, &search->chains, track, direction);
+    const struct etx_hit_chains *const chains = &search->chains;
+    const int32_t *const back =
+        direction == ETX_OUTWARD ? chains->previous : chains->next;
+    int32_t i = chains->end[direction][track];
+    int32_t last = -1;
+    int32_t n = 0;
 
-    if (!etx_completion_helix(&out->helix, kind, search->event->position,
-            search->grid.layer, hit + N_TAIL - n, n))
-        return false;
-    etx_helix_measure(out, search->completion);
-    return true;
+    for (int32_t k = 0; k < N_TAIL && i >= 0; k++, i = back[i]) {
+        const struct etx_grid_hit *const hit = &search->grid->row[i];
+
+        if (hit->layer < 0)
+            return false;
+        if (hit->layer == last)
+            continue;
+        last = hit->layer;
+        point[n++] = hit->position;
+        if (n == 3)
+            return true;
+    }
+    return false;
+}
+
+/* The helices at an end, and whether there are any. */
+static void find_helices(struct etx_measured_helix helix[ETX_N_HELICES],
+    bool has[ETX_N_HELICES], const struct etx_completion_search *search,
+    int32_t track, int32_t direction)
+{
+    struct etx_measured_helix *const line = &helix[ETX_HELIX_FREE];
+    struct etx_measured_helix *const beam = &helix[ETX_HELIX_BEAM];
+    const float *point[3];
+
+    has[ETX_HELIX_FREE] =
+        find_points(point, search, track, direction) &&
+        etx_track_helix_through(&line->helix, point[2], point[1], point[0]);
+    has[ETX_HELIX_BEAM] = false;
+    if (!has[ETX_HELIX_FREE])
+        return;
+    beam->helix = line->helix;
+    etx_helix_measure(line, search->completion);
+    if (direction == ETX_INWARD &&
+        etx_track_helix_towards_beam(&beam->helix, point[2])) {
+        etx_helix_measure(beam, search->completion);
+        has[ETX_HELIX_BEAM] = true;
+    }
 }
 
 /* Whether a step to this hit is possible at all, and to which track. */
@@ -69,7 +92,7 @@ static bool is_candidate(int32_t *track,
     *track = chains->label[hit->hit];
     if (*track == end->track)
         return false;
-    if (is_same && hit->module == search->grid.row[end->hit].module)
+    if (is_same && hit->module == search->grid->row[end->hit].module)
         return false;
     return *track < 0 || (chains->n_hits[*track] >= 3 &&
                              chains->end[other][*track] == hit->hit);
@@ -119,7 +142,8 @@ static bool search_layer(struct etx_completion_proposal *best,
     bool is_better = false;
 
     if (!etx_layer_cross(&crossing, completion, search->reach, helix,
-            &search->grid.layers[etx_completion_step_to(completion, step)],
+            &search->grid[end->direction]
+                 .layers[etx_completion_step_to(completion, step)],
             etx_completion_window(completion, step, kind, helix->bin)))
         return false;
     etx_crossing_begin(&walk, &crossing);
@@ -135,19 +159,15 @@ void etx_completion_propose(struct etx_completion_proposal *out,
     const struct etx_completion *const completion = search->completion;
     const int32_t hit = search->chains.end[direction][track];
     const struct track_end end = {
-        track, direction, hit, search->grid.layer[hit]};
+        track, direction, hit, search->grid->layer[hit]};
     struct etx_measured_helix helix[ETX_N_HELICES];
-    bool has[ETX_N_HELICES] = {false, false};
+    bool has[ETX_N_HELICES];
 
     *out = (struct etx_completion_proposal){
         .cost = FLT_MAX, .hit = -1, .track = -1};
-    has[ETX_HELIX_FREE] = find_end_helix(
-        &helix[ETX_HELIX_FREE], ETX_HELIX_FREE, search, track, direction);
+    find_helices(helix, has, search, track, direction);
     if (!has[ETX_HELIX_FREE])
         return;
-    if (direction == ETX_INWARD)
-        has[ETX_HELIX_BEAM] = find_end_helix(
-            &helix[ETX_HELIX_BEAM], ETX_HELIX_BEAM, search, track, direction);
     const int64_t *const begin = completion->begin[direction] + end.layer;
     for (int64_t k = begin[0]; k < begin[1]; k++) {
         bool is_found = false;
@@ -163,20 +183,22 @@ bool etx_completion_meets(const struct etx_completion_search *search,
     int32_t track, int32_t direction, int32_t hit)
 {
     const struct etx_completion *const completion = search->completion;
-    const float *const at = search->grid.row[hit].position;
+    const float *const at = search->grid->row[hit].position;
     const int32_t end = search->chains.end[direction][track];
-    const int32_t layer = search->grid.layer[hit];
-    struct etx_measured_helix helix;
+    const int32_t layer = search->grid->layer[hit];
+    struct etx_measured_helix helix[ETX_N_HELICES];
+    bool has[ETX_N_HELICES];
     struct etx_residual residual;
 
-    if (!find_end_helix(&helix, ETX_HELIX_FREE, search, track, direction))
+    find_helices(helix, has, search, track, direction);
+    if (!has[ETX_HELIX_FREE])
         return false;
     const struct etx_completion_window *const window = etx_step_window(
-        completion, direction, search->grid.layer[end], layer, helix.bin);
-    const double curvature = etx_completion_curvature(completion, &helix.helix,
-        helix.field, 0.5 * (helix.helix.z + (double)at[2]));
+        completion, direction, search->grid->layer[end], layer, helix->bin);
+    const double curvature = etx_completion_curvature(completion, &helix->helix,
+        helix->field, 0.5 * (helix->helix.z + (double)at[2]));
     return window != NULL &&
-           etx_helix_residual(&residual, &helix.helix, curvature, at,
+           etx_helix_residual(&residual, &helix->helix, curvature, at,
                etx_completion_is_barrel(completion, layer)) &&
            etx_residual_distance(&residual, window) <
                (double)search->options->max_join;

@@ -22,7 +22,8 @@ struct etx_completion_search {
     const etx_completion_options *options;
     double reach; /* root of options->max_distance */
     const struct etx_event *event;
-    struct etx_grid grid; /* all hits; densities of those without a track */
+    /* By direction: the hits that a step may lead to. */
+    struct etx_grid grid[ETX_N_DIRECTIONS];
     struct etx_hit_chains chains;
 };
 

@@ -187,7 +187,7 @@ static etx_status run_pass(int32_t *label, int32_t *n_tracks,
 
     ETX_CHECK(etx_check_cancelled(context->stream));
     etx_grid_fill(
-        &search->grid, search->completion, label, search->event->n_hits, false);
+        &search->grid, search->completion, label, search->event->n_hits);
     list_seeds(search);
     pass.n_first = list_first(NULL, search);
     ETX_SCRATCH(pass.first, arena, pass.n_first, "hits that begin tracks");

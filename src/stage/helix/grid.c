@@ -15,22 +15,32 @@
 #define HITS_OF_BIN 2 /* or more of them, in the mean */
 #define MARGIN      1e-3
 
+etx_status etx_grid_make_bins(
+    struct etx_grid *grid, struct etx_arena *arena, int64_t n_hits)
+{
+    /* A layer has fewer than 4 bins for a hit, and the end. */
+    const int64_t n_bins = 4 * n_hits + 2 * ETX_COMPLETION_MAX_LAYERS;
+    etx_status status;
+
+    ETX_SCRATCH(grid->hit, arena, n_hits, "bins of hits");
+    ETX_SCRATCH(grid->begin, arena, n_bins, "bins of hits");
+done:
+    return status;
+}
+
 etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     const struct etx_completion *completion, const struct etx_event *event)
 {
     struct etx_grid *grid = NULL; /* too large for a stack */
     const int64_t n = event->n_hits;
-    /* A layer has fewer than 4 bins for a hit, and the end. */
-    const int64_t n_bins = 4 * n + 2 * ETX_COMPLETION_MAX_LAYERS;
     etx_status status;
 
     ETX_SCRATCH(grid, arena, 1, "layers of hits");
     ETX_SCRATCH(grid->layer, arena, n, "layers of hits");
-    ETX_SCRATCH(grid->row, arena, n, "hits of the first pass");
-    ETX_SCRATCH(grid->hit, arena, n, "hits of the first pass");
-    ETX_SCRATCH(grid->begin, arena, n_bins, "bins of the first pass");
-    ETX_SCRATCH(grid->bin, arena, n, "bins of the first pass");
-    ETX_SCRATCH(grid->used, arena, n, "hits of the first pass");
+    ETX_SCRATCH(grid->row, arena, n, "layers of hits");
+    ETX_SCRATCH(grid->bin, arena, n, "bins of hits");
+    ETX_SCRATCH(grid->used, arena, n, "bins of hits");
+    ETX_CHECK(etx_grid_make_bins(grid, arena, n));
     etx_completion_layers(grid->layer, completion, event);
     for (int64_t i = 0; i < n; i++) {
         const float *const at = event->position + 3 * i;
@@ -84,22 +94,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static void measure(
-    struct etx_grid_layer *layer, const struct etx_grid_hit *hit)
-{
-    const double radius = (double)hit->radius;
-    const double z = (double)hit->z;
-
-    layer->n_hits++;
-    layer->min_radius = smaller(layer->min_radius, radius);
-    layer->max_radius = larger(layer->max_radius, radius);
-    layer->min_z = smaller(layer->min_z, z);
-    layer->max_z = larger(layer->max_z, z);
-    layer->radius += radius;
-    layer->z += z;
-}
-
-/* Sizes of the layers, and their bins, empty. */
+/* The bins of layers, empty. */
 static void lay_out(struct etx_grid *grid, int64_t n_layers)
 {
     struct etx_grid_hit *hit = grid->hit;
@@ -116,8 +111,6 @@ static void lay_out(struct etx_grid *grid, int64_t n_layers)
         layer->n_across = side > 1 ? side / 2 : 1;
         if (layer->n_across > MAX_ACROSS)
             layer->n_across = MAX_ACROSS;
-        layer->radius /= layer->n_hits > 0 ? layer->n_hits : 1;
-        layer->z /= layer->n_hits > 0 ? layer->n_hits : 1;
         layer->low = layer->is_barrel ? layer->min_z : layer->min_radius;
         layer->high =
             (layer->is_barrel ? layer->max_z : layer->max_radius) + MARGIN;
@@ -150,25 +143,53 @@ static void finish_layer(struct etx_grid_layer *layer)
     }
 }
 
-/* The hits that belong to bins; returns how many. */
+/* The hits that have a layer, and no track or are among other; label NULL: all
+ * that have a layer. Returns how many. */
 static int64_t list_used(struct etx_grid *grid, const int32_t *label,
-    int64_t n_hits, bool has_tracks)
+    const bool *other, int64_t n_hits)
 {
     int64_t n = 0;
 
+    /* Without a branch that nobody could foresee. */
     for (int64_t i = 0; i < n_hits; i++) {
+        const bool is_used =
+            label == NULL || (label[i] < 0) | (other != NULL && other[i]);
+
         grid->used[n] = (int32_t)i;
-        n += (grid->layer[i] >= 0) & ((label[i] < 0) | has_tracks);
+        n += (grid->layer[i] >= 0) & is_used;
     }
     return n;
 }
 
-void etx_grid_fill(struct etx_grid *grid,
-    const struct etx_completion *completion, const int32_t *label,
-    int64_t n_hits, bool has_tracks)
+/* Add hits k .. n - 1 that are used to the size of their layer, as long as it
+ * is the same one: hits mostly come by layer. Returns where it ends. */
+static int64_t measure_run(struct etx_grid *grid, int64_t k, int64_t n)
 {
-    const int64_t n = list_used(grid, label, n_hits, has_tracks);
+    const int32_t l = grid->layer[grid->used[k]];
+    const int64_t first = k;
+    struct etx_grid_layer layer = grid->layers[l];
 
+    for (; k < n && grid->layer[grid->used[k]] == l; k++) {
+        const struct etx_grid_hit *const hit = &grid->row[grid->used[k]];
+        const double radius = (double)hit->radius;
+        const double z = (double)hit->z;
+
+        layer.min_radius = smaller(layer.min_radius, radius);
+        layer.max_radius = larger(layer.max_radius, radius);
+        layer.min_z = smaller(layer.min_z, z);
+        layer.max_z = larger(layer.max_z, z);
+        layer.radius += radius;
+        layer.z += z;
+    }
+    layer.n_hits += (int32_t)(k - first);
+    grid->layers[l] = layer;
+    return k;
+}
+
+/* Measure the layers by the hits that are used [n]. */
+static void measure(
+    struct etx_grid *grid, const struct etx_completion *completion, int64_t n)
+{
     for (int32_t l = 0; l < completion->n_layers; l++)
         grid->layers[l] = (struct etx_grid_layer){
             .is_barrel = etx_completion_is_barrel(completion, l),
@@ -176,9 +197,24 @@ void etx_grid_fill(struct etx_grid *grid,
             .max_radius = -INFINITY,
             .min_z = INFINITY,
             .max_z = -INFINITY};
+    for (int64_t k = 0; k < n;)
+        k = measure_run(grid, k, n);
+    for (int32_t l = 0; l < completion->n_layers; l++) {
+        struct etx_grid_layer *const layer = &grid->layers[l];
+
+        layer->radius /= layer->n_hits > 0 ? layer->n_hits : 1;
+        layer->z /= layer->n_hits > 0 ? layer->n_hits : 1;
+    }
+}
+
+/* Put the hits that are used [n] into bins. */
+static void place(struct etx_grid *grid,
+    const struct etx_completion *completion, const int32_t *label, int64_t n)
+{
+    for (int32_t l = 0; l < completion->n_layers; l++)
+        grid->layers[l].n_hits = 0;
     for (int64_t k = 0; k < n; k++)
-        measure(&grid->layers[grid->layer[grid->used[k]]],
-            &grid->row[grid->used[k]]);
+        grid->layers[grid->layer[grid->used[k]]].n_hits++;
     lay_out(grid, completion->n_layers);
     for (int64_t k = 0; k < n; k++) {
         const int32_t i = grid->used[k];
@@ -186,9 +222,8 @@ void etx_grid_fill(struct etx_grid *grid,
 
         grid->bin[k] = bin_of(layer, &grid->row[i]);
         layer->begin[grid->bin[k]]++;
-        if (label[i] < 0)
-            layer->density[density_bin(
-                layer, etx_grid_across(layer, &grid->row[i]))] += 1.0;
+        layer->density[density_bin(
+            layer, etx_grid_across(layer, &grid->row[i]))] += label[i] < 0;
     }
     for (int64_t l = 0; l < completion->n_layers; l++)
         if (grid->layers[l].n_hits > 0)
@@ -200,4 +235,27 @@ void etx_grid_fill(struct etx_grid *grid,
 
         layer->hit[--layer->begin[grid->bin[k]]] = grid->row[i];
     }
+}
+
+void etx_grid_fill(struct etx_grid *grid,
+    const struct etx_completion *completion, const int32_t *label,
+    int64_t n_hits)
+{
+    const int64_t n = list_used(grid, label, NULL, n_hits);
+
+    measure(grid, completion, n);
+    place(grid, completion, label, n);
+}
+
+void etx_grid_measure(struct etx_grid *grid,
+    const struct etx_completion *completion, int64_t n_hits)
+{
+    measure(grid, completion, list_used(grid, NULL, NULL, n_hits));
+}
+
+void etx_grid_fill_with(struct etx_grid *grid,
+    const struct etx_completion *completion, const int32_t *label,
+    const bool *other, int64_t n_hits)
+{
+    place(grid, completion, label, list_used(grid, label, other, n_hits));
 }

@@ -57,11 +57,22 @@ struct etx_grid {
  * *out share them. */
 etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     const struct etx_completion *completion, const struct etx_event *event);
-/* Fill with the hits that have a layer and a label below 0, or also with those
- * of tracks; densities are of the former. */
+/* Bins of its own for a copy, in arena. */
+etx_status etx_grid_make_bins(
+    struct etx_grid *grid, struct etx_arena *arena, int64_t n_hits);
+/* Fill with the hits that have a layer and a label below 0, which also measure
+ * the layers. */
 void etx_grid_fill(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label,
-    int64_t n_hits, bool has_tracks);
+    int64_t n_hits);
+/* Measure the layers by all hits. */
+void etx_grid_measure(struct etx_grid *grid,
+    const struct etx_completion *completion, int64_t n_hits);
+/* Fill layers that were so measured, with the hits that have a label below 0,
+ * of which densities are, or are among other [n_hits]. */
+void etx_grid_fill_with(struct etx_grid *grid,
+    const struct etx_completion *completion, const int32_t *label,
+    const bool *other, int64_t n_hits);
 
 /* The coordinate along which hits of the layer spread: z or radius, mm. */
 static inline double etx_grid_across(

@@ -5,11 +5,9 @@
 
 #include "base/constants.h"
 #include "stage/helix/arc.h"
-#include "stage/helix/layer_table.h"
 
 #include <math.h>
 
-#define N_POINTS   3    /* of the helix at an end */
 #define MIN_CHORD  1e-3 /* mm */
 #define STRAIGHT   1e-7 /* 1/mm: an arc is as long as its chord */
 #define MIN_COSINE 0.9  /* between a helix and its direction to the beam */
@@ -145,27 +143,4 @@ double etx_wrap_angle(double angle)
     while (angle < -ETX_PI)
         angle += 2.0 * ETX_PI;
     return angle;
-}
-
-bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
-    const float *position, const int32_t *layer, const int32_t *hit,
-    int32_t n_hits)
-{
-    const float *point[N_POINTS]; /* from the end on */
-    int32_t last = -1;
-    int32_t n = 0;
-
-    for (int32_t k = n_hits - 1; k >= 0 && n < N_POINTS; k--) {
-        if (layer[hit[k]] < 0)
-            return false;
-        if (layer[hit[k]] == last)
-            continue;
-        last = layer[hit[k]];
-        point[n++] = position + 3 * (int64_t)hit[k];
-    }
-    if (n < N_POINTS ||
-        !etx_track_helix_through(out, point[2], point[1], point[0]))
-        return false;
-    return kind == ETX_HELIX_FREE ||
-           etx_track_helix_towards_beam(out, point[2]);
 }

@@ -37,13 +37,6 @@ double etx_curvature_through(const float *a, const float *b, const float *c);
 bool etx_track_helix_towards_beam(
     struct etx_track_helix *helix, const float *far);
 
-/* The helix at the end of hit [n_hits], which lead to that end; for
- * ETX_HELIX_BEAM towards the beam line. layer is by hit of the event. false:
- * fewer than three layers, or no such helix. */
-bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
-    const float *position, const int32_t *layer, const int32_t *hit,
-    int32_t n_hits);
-
 /* An angle in -pi .. pi. */
 double etx_wrap_angle(double angle);
 
