@@ -278,7 +278,8 @@ void etx_candidate_fill(
 /* The hits around the one that the helix is at. */
 static void cross_own_layer(struct etx_layer_crossing *out,
     const struct etx_track_helix *helix, const struct etx_grid_layer *layer,
-    const struct etx_completion_window *window, double max_distance)
+    const struct etx_completion_window *window, const struct etx_grid_hit *at,
+    double reach)
 {
     const double radius = sqrt(helix->x * helix->x + helix->y * helix->y);
     const double outward =
@@ -292,7 +293,6 @@ static void cross_own_layer(struct etx_layer_crossing *out,
                                fmax(outward, ETX_MIN_OUTWARD)
                          : (layer->max_z - layer->min_z) /
                                fmax(fabs(helix->slope), MIN_SLOPE));
-    const double reach = sqrt(max_distance);
 
     *out = (struct etx_layer_crossing){.helix = helix,
         .layer = layer,
@@ -302,7 +302,7 @@ static void cross_own_layer(struct etx_layer_crossing *out,
         .tolerance = reach * (double)window->longitudinal +
                      ETX_CROSSING_MARGIN +
                      path * (layer->is_barrel ? fabs(helix->slope) : 1.0),
-        .azimuth = (double)etx_arc_azimuth((float)helix->y, (float)helix->x),
+        .azimuth = (double)at->azimuth,
         .width =
             (reach * (double)window->transverse + path * sideways) / radius +
             ETX_AZIMUTH_MARGIN};
@@ -360,8 +360,8 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     window = etx_window_between(search->completion, layer, layer, bin);
     if (window == NULL)
         return;
-    cross_own_layer(
-        &crossing, &helix, &search->grid.layers[layer], window, max_distance);
+    cross_own_layer(&crossing, &helix, &search->grid.layers[layer], window,
+        &search->grid.row[around[at]], search->reach);
     etx_crossing_begin(&walk, &crossing);
     for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
                         (other = etx_crossing_next(&walk, &crossing)) != NULL;
