@@ -208,7 +208,7 @@ static void measure(
 }
 
 /* Put the hits that are used [n] into bins. */
-static void place(struct etx_grid *grid,
+static void fill_bins(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label, int64_t n)
 {
     for (int32_t l = 0; l < completion->n_layers; l++)
@@ -244,7 +244,7 @@ void etx_grid_fill(struct etx_grid *grid,
     const int64_t n = list_used(grid, label, NULL, n_hits);
 
     measure(grid, completion, n);
-    place(grid, completion, label, n);
+    fill_bins(grid, completion, label, n);
 }
 
 void etx_grid_measure(struct etx_grid *grid,
@@ -257,5 +257,5 @@ void etx_grid_fill_with(struct etx_grid *grid,
     const struct etx_completion *completion, const int32_t *label,
     const bool *other, int64_t n_hits)
 {
-    place(grid, completion, label, list_used(grid, label, other, n_hits));
+    fill_bins(grid, completion, label, list_used(grid, label, other, n_hits));
 }
