@@ -221,15 +221,16 @@ ETX_API const char *etx_stage_name(int32_t stage);
 typedef struct etx_model etx_model;
 
 /* Read a model file. ETX_ERR_IO when it cannot be read, ETX_ERR_FORMAT when its
- * content is not a valid model, ETX_ERR_LIMIT above 4 GiB
- * or for a network of more than 2^26 parameters. */
+ * content is not a valid model, ETX_ERR_LIMIT above 4 GiB, for a network of
+ * more than 2^26 parameters and for a parameter beyond +-1e6. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_load(
     etx_model **out, const char *path);
 /* The same from data [size], the bytes of a model file, which are copied. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_load_memory(
     etx_model **out, const void *data, size_t size);
 /* Write a model file atomically: to a temporary file in the same folder, which
- * is synchronised and renamed. ETX_ERR_IO. */
+ * is synchronised and renamed. ETX_ERR_IO; ETX_ERR_LIMIT for what could not be
+ * read. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_save(
     const etx_model *model, const char *path);
 /* The model's etx.config as JSON text; owned by the model. "" for NULL. */
@@ -257,7 +258,9 @@ ETX_API void etx_detector_free(etx_detector *detector);
 
 /* -------------------------------------------------------------- event -- */
 
-/* The hits of one collision, with optional cell features and truth. */
+/* The hits of one collision, with optional cell features and truth. A
+ * coordinate or a feature beyond +-1e9 is ETX_ERR_LIMIT, a coordinate in a file
+ * ETX_ERR_FORMAT. */
 typedef struct etx_event etx_event;
 
 /* positions [n_hits, 3]: x, y, z in mm, finite. hit_ids [n_hits]: unique and

@@ -164,11 +164,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_set_scores(
     etx_graph *graph, const float *scores);
 
 /* Features [n_edges, n_features] of the edges, in the order of the graph,
- * finite, in place of those that it has; copied; 0 columns remove them. At most
- * 16 (else ETX_ERR_LIMIT). A model reads column k as the edge feature own_k,
- * divided by its scale. etx_graph_filter passes them on; a network that doubles
- * the edges reads the same values for both directions. The graph loses its copy
- * on a device. */
+ * within +-1e9, in place of those that it has; copied; 0 columns remove them.
+ * At most 16 (else ETX_ERR_LIMIT). A model reads column k as the edge feature
+ * own_k, divided by its scale. etx_graph_filter passes them on; a network that
+ * doubles the edges reads the same values for both directions. The graph loses
+ * its copy on a device. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_set_edge_features(
     etx_graph *graph, int64_t n_features, const float *features);
 /* Columns of etx_graph_edge_features, 0 without. */

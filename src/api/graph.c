@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/finite.h"
 #include "base/heap.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
@@ -331,6 +332,8 @@ etx_status etx_graph_set_edge_features(
     if (n_features > 0) {
         ETX_CHECK(etx_check_finite(
             __func__, "features", features, graph->n_edges, n_features));
+        ETX_CHECK(etx_check_within("features", "edge", features, graph->n_edges,
+            n_features, ETX_MAX_HIT_VALUE));
         ETX_CHECK(etx_alloc_copy(&copy, features, graph->n_edges,
             (size_t)n_features * sizeof *copy, "features of edges"));
     }

@@ -14,6 +14,9 @@
 #include "data/graph.h"
 #include "data/hit_features.h"
 
+/* The magnitude of a parameter: see ETX_MAX_HIT_VALUE. */
+#define ETX_MAX_PARAMETER 1e6f
+
 /* What a network computes. */
 enum etx_network_kind {
     ETX_NETWORK_POINT, /* a point [n_out] for every node */

@@ -73,6 +73,13 @@ static double pseudorapidity(const double direction[3])
     return direction[2] > 0.0 ? MAX_ETA : -MAX_ETA;
 }
 
+/* The float nearest to value, and one that an event may have. */
+static float narrow(double value)
+{
+    return (float)fmax(
+        -(double)ETX_MAX_HIT_VALUE, fmin((double)ETX_MAX_HIT_VALUE, value));
+}
+
 static void describe_cluster(float features[ETX_N_CELL_FEATURES],
     const struct cluster *cluster, const struct etx_detector_module *module)
 {
@@ -91,14 +98,14 @@ static void describe_cluster(float features[ETX_N_CELL_FEATURES],
                       (double)rotation[2] * local[2];
     }
     features[0] = (float)cluster->n_cells;
-    features[1] = etx_narrow(cluster->charge);
-    features[2] = etx_narrow(pseudorapidity(local));
-    features[3] = etx_narrow(atan2(local[1], local[0]));
-    features[4] = etx_narrow(local[0]);
-    features[5] = etx_narrow(local[1]);
-    features[6] = etx_narrow(local[2]);
-    features[7] = etx_narrow(pseudorapidity(global));
-    features[8] = etx_narrow(atan2(global[1], global[0]));
+    features[1] = narrow(cluster->charge);
+    features[2] = narrow(pseudorapidity(local));
+    features[3] = narrow(atan2(local[1], local[0]));
+    features[4] = narrow(local[0]);
+    features[5] = narrow(local[1]);
+    features[6] = narrow(local[2]);
+    features[7] = narrow(pseudorapidity(global));
+    features[8] = narrow(atan2(global[1], global[0]));
 }
 
 static etx_status describe_block(

@@ -8,6 +8,7 @@
 #include "data/event.h"
 
 #include "base/check.h"
+#include "base/finite.h"
 #include "base/heap.h"
 #include "base/status.h"
 #include "data/id_index.h"
@@ -92,6 +93,8 @@ etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
     struct etx_event *event = NULL;
     etx_status status = ETX_OK;
 
+    ETX_CHECK(etx_check_within(
+        "positions", "hit", positions, n_hits, 3, ETX_MAX_HIT_VALUE));
     ETX_NEW(event, 1, "event");
     event->n_hits = n_hits;
     event->number = -1;
@@ -116,6 +119,8 @@ static etx_status replace(float **array, const float *values, int64_t n_hits,
     float *copy = NULL;
     etx_status status;
 
+    ETX_CHECK(etx_check_within(
+        what, "hit", values, n_hits, n_columns, ETX_MAX_HIT_VALUE));
     ETX_CHECK(etx_alloc_copy(
         &copy, values, n_hits, (size_t)n_columns * sizeof *copy, what));
     etx_free(*array);

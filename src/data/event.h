@@ -8,6 +8,11 @@
 
 #include <exatrkx/exatrkx.h>
 
+/* Magnitudes of coordinates (mm) and of features: with parameters of at most
+ * ETX_MAX_PARAMETER (arch/arch.h) the squares of a layer's sums are float32
+ * numbers, so that no instruction set overflows where another does not. */
+#define ETX_MAX_HIT_VALUE 1e9f
+
 /* An array in memory of a device, of the caller; NULL: none. */
 struct etx_borrowed_array {
     const float *values;

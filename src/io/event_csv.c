@@ -4,6 +4,7 @@
 #include "io/event_csv.h"
 
 #include "base/check.h"
+#include "base/finite.h"
 #include "base/heap.h"
 #include "base/text.h"
 #include "data/cell_features.h"
@@ -133,6 +134,12 @@ static etx_status make_event(etx_event **out, const struct etx_csv *hits)
     float *positions = NULL;
     etx_status status = ETX_OK;
 
+    for (int32_t k = 0; k < 3; k++) {
+        const int64_t bad = etx_find_beyond(
+            hits->float_values[HIT_X + k], hits->n_rows, ETX_MAX_HIT_VALUE);
+        if (bad >= 0)
+            return etx_csv_fail(hits, bad, HIT_X + k, "is not in +-1e9 mm");
+    }
     ETX_CHECK(etx_alloc(
         &positions, hits->n_rows, 3 * sizeof *positions, "hit positions"));
     for (int64_t i = 0; i < hits->n_rows; i++)

@@ -22,10 +22,10 @@ static etx_status to_cartesian(float *position, const float *features,
     position[1] = (float)(r * sin(phi));
     position[2] = features[2] * scales[2];
     for (int32_t k = 0; k < 3; k++)
-        if (!isfinite(position[k]))
+        if (!(fabsf(position[k]) <= ETX_MAX_HIT_VALUE))
             return etx_fail(ETX_ERR_FORMAT,
-                "%s:%" PRId64 ":1: %.9g, %.9g, %.9g times the scales is not "
-                "a finite position",
+                "%s:%" PRId64 ":1: %.9g, %.9g, %.9g times the scales is no "
+                "position within +-1e9 mm",
                 path, row + 1, (double)features[0], (double)features[1],
                 (double)features[2]);
     return ETX_OK;

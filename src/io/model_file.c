@@ -14,6 +14,7 @@
 #include "io/tensor_floats.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,6 +118,23 @@ static const struct etx_tensor *find_scale(
     return etx_tensor_file_find(file, name);
 }
 
+/* Before it is written, too: what was written can be read. */
+static etx_status check_parameter(const struct etx_tensor *tensor)
+{
+    const float *values = tensor->data;
+    const int64_t bad =
+        etx_find_beyond(values, tensor->n_values, ETX_MAX_PARAMETER);
+
+    if (bad < 0)
+        return ETX_OK;
+    if (!isfinite(values[bad]))
+        return etx_fail(ETX_ERR_FORMAT,
+            "tensor %s: value %" PRId64 " is not finite", tensor->name, bad);
+    return etx_fail(ETX_ERR_LIMIT,
+        "tensor %s: value %" PRId64 " is %.9g, which is not in +-%g",
+        tensor->name, bad, (double)values[bad], (double)ETX_MAX_PARAMETER);
+}
+
 /* *n_tensors counts the tensors of the file that were read. */
 static etx_status load_parameter(int64_t *n_tensors,
     const struct named_network *named, const struct etx_parameter *parameter,
@@ -136,11 +154,7 @@ static etx_status load_parameter(int64_t *n_tensors,
     scale = find_scale(found, file);
     ETX_CHECK(etx_tensor_floats(values, found, scale));
     *n_tensors += scale == NULL ? 1 : 2;
-
-    const int64_t bad = etx_find_not_finite(values, found->n_values);
-    if (bad >= 0)
-        return etx_fail(ETX_ERR_FORMAT,
-            "tensor %s: value %" PRId64 " is not finite", found->name, bad);
+    ETX_CHECK(check_parameter(&expected));
 done:
     return status;
 }
@@ -341,9 +355,11 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
         "a table of tensors");
     n_tensors = 0;
     for (int32_t n = 0; n < N_NETWORKS; n++)
-        for (int32_t p = 0; p < n_parameters(&named[n]); p++)
-            describe(&tensors[n_tensors++], named[n].stage, named[n].network,
+        for (int32_t p = 0; p < n_parameters(&named[n]); p++) {
+            describe(&tensors[n_tensors], named[n].stage, named[n].network,
                 &named[n].network->parameter[p]);
+            ETX_CHECK(check_parameter(&tensors[n_tensors++]));
+        }
     for (size_t k = 0; k < N_TABLES; k++)
         if (table[k] != NULL) {
             etx_table_tensors(&tensors[n_tensors], table[k]);

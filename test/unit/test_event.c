@@ -138,6 +138,28 @@ ETX_TEST(test_event_getters)
     ck_assert_mem_eq(etx_event_features(event), features, sizeof features);
 }
 
+/* The largest coordinates and features are kept, larger ones refused. */
+ETX_TEST(test_event_magnitudes, .rows = 2)
+{
+    const float value = _i == 0 ? 1e9f : 1.0000001e9f;
+    const etx_status expected = _i == 0 ? ETX_OK : ETX_ERR_LIMIT;
+    scoped_event *event = make_event();
+    scoped_event *far = NULL;
+    scoped_graph *graph = NULL;
+    float values[N * ETX_N_CELL_FEATURES] = {0.0f};
+
+    values[4] = -value;
+    ck_assert_status(etx_event_create(&far, N, NULL, values), expected);
+    ck_assert_status(etx_event_set_features(event, 2, values), expected);
+    ck_assert_status(etx_event_set_cell_features(event, values), expected);
+    ck_assert_status(etx_event_set_cluster_positions(event, values), expected);
+    ck_assert_ok(etx_graph_from_edges(&graph, N, 2, (const int32_t[]){0, 1},
+        (const int32_t[]){1, 2}, NULL, NULL));
+    ck_assert_status(etx_graph_set_edge_features(graph, 3, values), expected);
+    if (_i == 1)
+        ck_assert_error("of edge 1, column 1, is not in +-1000000000");
+}
+
 /* -------------------------------------------------------------- columns -- */
 
 #define N_FEATURES 3

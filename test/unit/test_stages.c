@@ -310,7 +310,7 @@ ETX_TEST(test_small_events, .rows = 3)
     for (size_t k = 0; k < 40; k++) {
         position[3 * k] = _i == 0 ? 50.0f : 0.0f;
         position[3 * k + 1] = 0.0f;
-        position[3 * k + 2] = _i == 2 ? 1e30f : 0.0f;
+        position[3 * k + 2] = _i == 2 ? 1e9f : 0.0f;
     }
     for (size_t k = 0; k < ROWS(sizes); k++) {
         scoped_event *event = NULL;
