@@ -48,6 +48,7 @@ PACKAGES := libc6-dev pkg-config zlib1g-dev check
 
 # ------------------------------------------------------------------- flags --
 
+comma := ,
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
     -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wcast-qual \
     -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference \
@@ -156,10 +157,10 @@ else
 DIST_NCCL := $(BUILD)/obj/dist/nccl_absent.o
 endif
 ifeq ($(HAVE_MPI),1)
-# The headers of MPI are not ours to warn about.
-MPI_CFLAGS := $(patsubst -I%,-isystem %,\
-    $(filter-out -pthread,$(shell $(MPICC) --showme:compile)))
-MPI_LDLIBS := $(shell $(MPICC) --showme:link)
+# What the wrapper of any MPI passes on; its headers are not ours to warn about.
+MPI_FLAGS := $(shell $(MPICC) -show)
+MPI_CFLAGS := $(patsubst -I%,-isystem %,$(filter -I% -D%,$(MPI_FLAGS)))
+MPI_LDLIBS := $(filter -L% -l% -Wl$(comma)%,$(MPI_FLAGS))
 endif
 
 PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
@@ -228,7 +229,6 @@ demo: deps
 compile = @mkdir -p $(@D) && echo "  cc    $@" && \
     $(CC) $(CFLAGS_ALL) $(1) -c $< -o $@
 # $(call link,flags and libraries): the objects and archives of the rule.
-comma := ,
 link = @mkdir -p $(@D) && echo "  link  $@" && \
     $(or $(LINKER),$(CC)) $(SANITIZE) $(LDFLAGS) $(filter %.o,$^) \
     $(filter %.a,$^) $(1) -o $@

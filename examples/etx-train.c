@@ -244,6 +244,28 @@ static int read_some(struct rank *rank, int64_t first, int64_t end)
     return 0;
 }
 
+/* Before the ranks exchange what follows from their command lines. */
+static int agree_options(struct rank *rank)
+{
+    const struct options *o = rank->options;
+    const char how = o->parts == NULL ? '-' : *o->parts;
+
+    RANK_CHECK(rank,
+        etx_dist_agree(rank->dist, (uint64_t)rank->n_training, "--data"),
+        "the ranks differ");
+    RANK_CHECK(rank,
+        etx_dist_agree(rank->dist,
+            (uint64_t)(rank->n_events - rank->n_training), "--validation"),
+        "the ranks differ");
+    RANK_CHECK(rank,
+        etx_dist_agree(rank->dist,
+            (uint64_t)(o->is_sharded + 2 * o->is_fast + 4 * o->resume +
+                       8 * how + 2048 * o->validate_every),
+            "--shard, --fast, --resume, --graph-parallel or --validate-every"),
+        "the ranks differ");
+    return 0;
+}
+
 /* Read the events of this rank; all ranks get the number of hits of each. A
  * barrier every few events, so that no rank waits for long. */
 static int read_events(struct rank *rank)
@@ -454,7 +476,7 @@ static int rank_open(struct rank *rank)
             .loss = (double)NAN};
     if (rank->number == 0)
         training_remove_leftovers(rank->checkpoint);
-    if (open_context(rank) == 0)
+    if (agree_options(rank) == 0 && open_context(rank) == 0)
         rank->result = program_detector(&rank->detector, o->detector);
     if (rank->result == 0 && o->start != NULL)
         rank->result = program_model(&rank->start, o->start);
@@ -744,45 +766,23 @@ static void *run_rank(void *argument)
     return NULL;
 }
 
-/* Join the processes that were started together with this one. A build for
- * another MPI than their launcher's, or for none, would train n models. */
-static etx_status open_processes(
-    etx_dist **dist, int64_t n_launched, const etx_dist_options *options)
-{
-    int32_t n_ranks = 0;
-    etx_status status = ETX_OK;
-
-    if (etx_dist_has_mpi())
-        status = etx_dist_open_mpi(dist, options);
-    if (status == ETX_OK && *dist != NULL)
-        n_ranks = etx_dist_n_ranks(*dist);
-    if (status == ETX_OK && n_ranks != n_launched) {
-        etx_set_last_error(
-            etx_dist_has_mpi()
-                ? "the MPI of this build is not that of mpirun or srun"
-                : "this build is without MPI; --ranks has threads for ranks");
-        status = ETX_ERR_UNSUPPORTED;
-    }
-    if (status != ETX_OK)
-        (void)program_error("one of %lld processes, but %d joined: %s",
-            (long long)n_launched, (int)n_ranks, etx_last_error());
-    return status;
-}
-
 /* Open the ranks of this process: one of MPI, or threads. Returns their number,
  * or 0 after a line on stderr. */
 static int32_t open_group(etx_dist **dist, const struct options *o)
 {
     const int32_t n_ranks = o->n_ranks > 0 ? (int32_t)o->n_ranks : 1;
-    const int64_t n_launched = program_n_launched();
+    const int32_t is_launched = o->n_ranks == 0 && etx_dist_n_launched() != 1;
     etx_dist_options options;
     etx_status status = make_dist_options(&options, o);
 
-    if (status == ETX_OK && o->n_ranks == 0 && n_launched > 1)
-        return open_processes(dist, n_launched, &options) == ETX_OK ? 1 : 0;
     if (status == ETX_OK)
-        status = etx_dist_open_threads(dist, n_ranks, &options);
-    if (status != ETX_OK)
+        status = is_launched ? etx_dist_open_mpi(dist, &options)
+                             : etx_dist_open_threads(dist, n_ranks, &options);
+    if (status != ETX_OK && is_launched)
+        (void)program_error("one of several processes: %s; --ranks 1 trains in "
+                            "each process alone",
+            etx_last_error());
+    else if (status != ETX_OK)
         (void)program_failed(NULL);
     return status == ETX_OK ? n_ranks : 0;
 }

@@ -613,18 +613,6 @@ int program_ranks(int64_t *rank, int64_t *n_ranks)
                          "SLURM_PROCID with its size)");
 }
 
-int64_t program_n_launched(void)
-{
-    /* In a batch job SLURM_NTASKS is set for the one script, too. */
-    static const char *const names[] = {
-        "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
-
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (read_number(names[k]) > 0)
-            return read_number(names[k]);
-    return 1;
-}
-
 double program_now(void)
 {
     struct timespec time = {0, 0};

@@ -88,10 +88,6 @@ const char *program_base_name(const char *path);
  * none is set or one is invalid. */
 int program_ranks(int64_t *rank, int64_t *n_ranks);
 
-/* Number of the processes that mpirun or srun started, from its environment
- * variables; 1 when neither started this one. */
-int64_t program_n_launched(void);
-
 /* Cores that the process may use. */
 int64_t program_cores(void);
 

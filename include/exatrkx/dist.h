@@ -44,12 +44,20 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_options_init(
 /* 1 when this build supports MPI, else 0. */
 ETX_API int32_t etx_dist_has_mpi(void);
 
+/* How many processes a launcher (mpirun, srun) started together with this one,
+ * by its variables in the environment; 0: a launcher that does not tell; 1: no
+ * launcher, or one of one process. In a build without MPI, or with another than
+ * the launcher's, each process is alone. */
+ETX_API int64_t etx_dist_n_launched(void);
+
 /* A group of the processes of MPI_COMM_WORLD, started by mpirun or srun. MPI is
  * initialised when the program has not done so, and etx_dist_close then
  * finalises it. options may be NULL. ETX_ERR_UNSUPPORTED in a build without
- * MPI, and when MPI runs with a thread level below MPI_THREAD_SERIALIZED. An
- * operation that did not complete leaves about 8 MiB of the group's memory to
- * MPI. */
+ * MPI, when the launcher started more processes than joined, or does not
+ * tell how many and none joined, when ranks have other versions of the library
+ * or another order of bytes, and when MPI runs with a thread level below
+ * MPI_THREAD_SERIALIZED. An operation that did not complete leaves about 8 MiB
+ * of the group's memory to MPI. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_mpi(
     etx_dist **out, const etx_dist_options *options);
 

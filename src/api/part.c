@@ -9,6 +9,11 @@
 #include "base/status.h"
 #include "data/graph_mirror.h"
 #include "stage/stage.h"
+#include "train/hash.h"
+#include "train/ranks/partition.h"
+#include "train/training_model.h"
+
+#include <string.h>
 
 etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
     const etx_event *event, int32_t n_parts, int32_t order)
@@ -76,6 +81,33 @@ static etx_status check_network(const char *function, const etx_model *model)
     return etx_halo_check(model->gnn.network);
 }
 
+/* The parts are of one graph and event, and scored by one model. */
+static etx_status agree(const etx_graph_part *part, etx_context *context,
+    const etx_model *model, const etx_event *event,
+    const etx_part_exchange *exchange)
+{
+    const struct etx_train_partition partition = {.n_parts = part->n_parts,
+        .part = part->part,
+        .exchange = *exchange,
+        .arena = etx_host_of(context)->stream->arena};
+    const int64_t sizes[] = {
+        part->whole_nodes, part->whole_edges, event->n_hits};
+    struct etx_common common[ETX_N_COMMON + 1];
+    uint64_t hash =
+        etx_hash_bytes(ETX_HASH_START, model->config, strlen(model->config));
+
+    if (part->n_parts == 1)
+        return ETX_OK;
+    hash = etx_train_hash_network(hash, model->gnn.network);
+    etx_common_begin(common, context, hash, "the model");
+    hash = etx_hash_bytes(ETX_HASH_START, sizes, sizeof sizes);
+    hash = etx_hash_bytes(hash, event->position,
+        (size_t)(3 * event->n_hits) * sizeof *event->position);
+    common[ETX_N_COMMON] =
+        (struct etx_common){hash, "the event or the size of the graph"};
+    return etx_partition_agree(&partition, common, ETX_N_COMMON + 1);
+}
+
 etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_part_exchange *exchange)
@@ -92,6 +124,7 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
         __func__, ETX_ARRAY(scores, part->graph->n_edges, float)));
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
+    ETX_CHECK(agree(part, context, model, event, &used));
     ETX_CHECK(etx_stage_score_part(scores, part, context, model, event, &used));
 done:
     if (status != ETX_OK && used.leave != NULL)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dist/fail.h"
+#include "dist/world.h"
 
 /* The rule of struct_size: docs/stability.md. No struct will ever be as large
  * as MAX_BYTES; the others are sizes at the first release. */
@@ -139,6 +140,9 @@ etx_status etx_dist_open_mpi(etx_dist **out, const etx_dist_options *options)
     ETX_CHECK(etx_dist_check_given("etx_dist_open_mpi", "out", out));
     ETX_CHECK(read_options(&used, options));
     ETX_CHECK(etx_comm_open_mpi(&comm, used.deadline));
+    ETX_CHECK(etx_dist_check_launched(comm->n_ranks));
+    const struct etx_dist_build build = etx_dist_this_build();
+    ETX_CHECK(etx_dist_check_builds(comm, &build));
     ETX_CHECK(make_dist(out, comm, &used));
     comm = NULL;
 done:

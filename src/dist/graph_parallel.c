@@ -128,6 +128,19 @@ static void release(struct scoring *scoring)
     etx_graph_part_free(scoring->part);
 }
 
+/* Ranks with graphs of other sizes would wait for each other's bytes. */
+static etx_status agree_sizes(struct scoring *scoring)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_dist_agree(scoring->dist,
+        (uint64_t)etx_graph_n_nodes(scoring->graph), "nodes of the graph"));
+    ETX_CHECK(etx_dist_agree(scoring->dist,
+        (uint64_t)etx_graph_n_edges(scoring->graph), "edges of the graph"));
+done:
+    return status;
+}
+
 /* owner [n_nodes], the same on all ranks. */
 static etx_status share_nodes(
     struct scoring *scoring, const etx_event *event, int32_t order)
@@ -139,6 +152,7 @@ static etx_status share_nodes(
         status = etx_graph_partition(
             scoring->owner, scoring->graph, event, comm->n_ranks, order);
     ETX_CHECK(agree(scoring->dist, status));
+    ETX_CHECK(agree_sizes(scoring));
     ETX_CHECK(etx_comm_broadcast(comm, scoring->owner,
         etx_graph_n_nodes(scoring->graph), sizeof *scoring->owner, 0));
 done:

@@ -28,21 +28,42 @@ static uint64_t hash_schedule(uint64_t hash, const struct etx_trainer *trainer)
     return hash;
 }
 
+static uint64_t hash_events(const struct etx_trainer *trainer)
+{
+    const struct etx_train_events *const sets[] = {
+        &trainer->training, &trainer->validation};
+    uint64_t hash = ETX_HASH_START;
+
+    for (int s = 0; s < 2; s++) {
+        hash = etx_hash_bytes(hash, &sets[s]->n, sizeof sets[s]->n);
+        for (int64_t k = 0; k < sets[s]->n; k++)
+            hash = etx_hash_bytes(hash, &sets[s]->event[k]->n_hits,
+                sizeof sets[s]->event[k]->n_hits);
+    }
+    return hash;
+}
+
 /* Ranks with other owners would wait for each other's gradients, and with other
  * learning rates diverge. Later steps follow from sums, which are the same. */
 static etx_status agree(
     struct etx_trainer *trainer, const struct etx_batch *batch)
 {
     const size_t bytes = (size_t)batch->n_graphs * sizeof *batch->owner;
+    struct etx_common common[ETX_N_COMMON + 2];
     etx_status status = ETX_OK;
 
     if (trainer->is_agreed || trainer->team.n_ranks == 1)
         return ETX_OK;
-    ETX_CHECK(
-        etx_team_agree(&trainer->team, etx_train_host(trainer->context)->arena,
-            hash_schedule(
-                etx_hash_bytes(ETX_HASH_START, batch->owner, bytes), trainer),
-            "owners of graphs and learning rates"));
+    etx_common_begin(common, trainer->context, trainer->hash,
+        "the config or the start model");
+    common[ETX_N_COMMON] =
+        (struct etx_common){hash_events(trainer), "the events"};
+    common[ETX_N_COMMON + 1] = (struct etx_common){
+        hash_schedule(
+            etx_hash_bytes(ETX_HASH_START, batch->owner, bytes), trainer),
+        "owners of graphs or learning rates: C library or processor"};
+    ETX_CHECK(etx_team_agree(&trainer->team,
+        etx_train_host(trainer->context)->arena, common, ETX_N_COMMON + 2));
     trainer->is_agreed = 1;
 done:
     return status;

@@ -323,6 +323,7 @@ etx_status etx_trainer_partition(
     if (partition->n_parts > 0)
         ETX_CHECK(check_partition(trainer));
     trainer->partition = *partition;
+    trainer->partition.hash = trainer->hash;
     trainer->partition.arena = etx_train_host(trainer->context)->arena;
 done:
     return status;

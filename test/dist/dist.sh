@@ -64,12 +64,21 @@ threads 1 one || fail 'one rank'
 timeout 120 "$train" --config "$tmp/short.json" $events --out "$tmp/alone" \
     >/dev/null
 cmp "$tmp/one" "$tmp/alone" || fail 'one rank differs from none'
-# One of several processes of which no other joins would train a model of its own.
-# shellcheck disable=SC2086
-! PMI_SIZE=3 timeout 120 "$train" --config "$tmp/short.json" $events \
-    --out "$tmp/x" >"$tmp/stdout" 2>"$tmp/stderr" || fail 'one of three processes'
-grep -q 'one of 3 processes' "$tmp/stderr" || fail 'no line about three processes'
-[ ! -e "$tmp/x" ] || fail 'one of three processes wrote a model'
+# One of several processes of which no other joins would train a model of its own,
+# unless it is told to.
+for launcher in PMI_SIZE=3 PMIX_RANK=0; do
+    # shellcheck disable=SC2086
+    ! env $launcher timeout 120 "$train" --config "$tmp/short.json" $events \
+        --out "$tmp/x" >"$tmp/stdout" 2>"$tmp/stderr" || fail "$launcher alone"
+    grep -q 'one of several processes: .*MPI' "$tmp/stderr" ||
+        fail "$launcher: no line about other processes"
+    [ ! -e "$tmp/x" ] || fail "$launcher wrote a model"
+done
+(
+    export PMI_SIZE=3
+    threads 1 told
+) || fail 'one rank among processes'
+cmp "$tmp/one" "$tmp/told" || fail 'one rank among processes differs'
 threads 4 four --log "$tmp/log" --scaling-report "$tmp/report" ||
     fail 'four threads'
 cmp "$tmp/one" "$tmp/four" || fail 'four threads differ from one'
@@ -246,6 +255,9 @@ if ! command -v mpirun >/dev/null 2>&1 ||
     exit 0
 fi
 
+open_mpi='--allow-run-as-root --oversubscribe --mca btl vader,self
+    --mca mpi_yield_when_idle 1'
+case $(mpirun --version) in *'Open MPI'*) ;; *) open_mpi= ;; esac
 # ranks N NAME OPTIONS...: as processes of MPI.
 ranks()
 {
@@ -253,9 +265,7 @@ ranks()
     name=$2
     shift 2
     # shellcheck disable=SC2086
-    timeout 120 mpirun --allow-run-as-root --oversubscribe \
-        --mca btl vader,self --mca mpi_yield_when_idle 1 -n "$n" \
-        "$train" --config "$tmp/$length.json" $events \
+    timeout 120 mpirun $open_mpi -n "$n" "$train" --config "$tmp/$length.json" $events \
         --out "$tmp/$name" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
 }
 length=short
@@ -272,6 +282,33 @@ values loss "$tmp/fast.log" | paste "$tmp/exact.losses" - | awk '
     END { exit bad || n != 20 }' || fail 'fast: other losses'
 length=short
 echo 'dist: 1, 2, 4 and 8 processes have the same model'
+
+# unlike TEXT OPTIONS...: a second process with these options besides is refused.
+unlike()
+{
+    text=$1
+    shift
+    # shellcheck disable=SC2086
+    ! timeout 120 mpirun $open_mpi -n 1 "$train" --config "$tmp/short.json" \
+        $events --out "$tmp/unlike" : -n 1 env ETX_CPU="$cpu" "$train" \
+        --config "$tmp/short.json" $events --out "$tmp/unlike" "$@" \
+        >"$tmp/stdout" 2>"$tmp/stderr" || fail "unlike: $*"
+    grep -q "$text" "$tmp/stderr" || fail "unlike: $*: no line \"$text\""
+    [ ! -e "$tmp/unlike" ] || fail "unlike: $*: a model"
+}
+cpu=
+unlike 'the config or the start model' --config "$tmp/random.json"
+unlike 'the ranks differ: --data' --data examples/data/event000000000
+unlike 'the ranks differ: --shard, ' --shard
+if grep -q avx2 /proc/cpuinfo; then
+    cpu=ref
+    unlike 'instruction set'
+fi
+echo 'dist: processes that are not alike are refused'
+if [ -z "$open_mpi" ]; then
+    echo 'SKIPPED dist of ranks that end: not Open MPI'
+    exit 0
+fi
 
 # Stop after some steps on two ranks, go on with three.
 ranks 2 other --time-limit 0.000001 || fail 'a run with a time limit'

@@ -29,7 +29,7 @@ if has cppcheck; then
         -Iinclude -Isrc -Iexamples --enable=warning,portability \
         --suppress=missingIncludeSystem $sources || failed=1
 fi
-mpi=$(mpicc --showme:compile 2>/dev/null) || {
+mpi=$(mpicc -show 2>/dev/null | tr ' ' '\n' | grep '^-[ID]') || {
     echo 'SKIPPED analysis of src/dist/mpi*.c: no mpicc'
     sources=$(echo "$sources" | grep -v '^src/dist/mpi')
 }

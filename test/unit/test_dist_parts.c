@@ -174,7 +174,7 @@ static void train_unlike(struct rank_thread *thread, void *argument)
     ck_assert_ok(etx_dist_trainer_set_parts(trainer, thread->dist,
         thread->rank == 0 ? ETX_PARTITION_PHI : ETX_PARTITION_KD));
     ck_assert_fails(etx_trainer_step(trainer, &report), ETX_ERR_FORMAT,
-        "part 1 has other edges or owners than part 0");
+        "part 1 differs from part 0 in edges or owners");
 }
 
 ETX_TEST(test_dist_parts_training_unlike)

@@ -66,6 +66,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(etx_weight_cache_create(&stream->weight_cache, NULL));
     context->table = etx_op_ref;
     etx_op_x86(&context->table, level);
+    context->options.cpu_level = level;
     context->ops = &context->table;
     context->stream = stream;
 done:

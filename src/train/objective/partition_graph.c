@@ -34,6 +34,7 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
     struct etx_context *context, const struct etx_train_partition *partition,
     const struct etx_network_input *whole, int32_t n_features)
 {
+    struct etx_common common[ETX_N_COMMON + 1];
     const struct etx_graph *graph;
     etx_status status;
 
@@ -43,8 +44,12 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
         "owners of nodes");
     ETX_CHECK(etx_partition_nodes(out->owner, whole->graph, whole->position,
         partition->n_parts, partition->order));
-    ETX_CHECK(
-        etx_partition_agree(partition, hash_owners(out->owner, whole->graph)));
+    etx_common_begin(
+        common, context, partition->hash, "the config or the start model");
+    common[ETX_N_COMMON] =
+        (struct etx_common){hash_owners(out->owner, whole->graph),
+            "edges or owners: files, C library or processor"};
+    ETX_CHECK(etx_partition_agree(partition, common, ETX_N_COMMON + 1));
     ETX_CHECK(etx_part_create(&out->part, whole->graph, out->owner,
         partition->n_parts, partition->part));
     out->halo = (struct etx_halo){.part = out->part,

@@ -138,27 +138,32 @@ done:
     return status;
 }
 
-etx_status etx_partition_agree(
-    const struct etx_train_partition *partition, uint64_t hash)
+etx_status etx_partition_agree(const struct etx_train_partition *partition,
+    const struct etx_common *common, int32_t n)
 {
     const int32_t n_parts = partition->n_parts;
     struct etx_arena *arena = partition->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    float mine[FLOATS_PER_HASH];
+    const int64_t width = n * FLOATS_PER_HASH;
+    float *mine;
     float *all;
-    int64_t *n;
+    int64_t *n_floats;
     etx_status status;
 
-    memcpy(mine, &hash, sizeof hash);
-    ETX_CHECK(repeat(&n, partition, FLOATS_PER_HASH));
-    ETX_CHECK(etx_arena_alloc(&all, arena, n_parts, sizeof hash, "hashes"));
-    ETX_CHECK(etx_partition_gather(partition, all, n, mine));
-    for (int32_t q = 1; q < n_parts && status == ETX_OK; q++)
-        if (memcmp(all + FLOATS_PER_HASH * q, all, sizeof hash) != 0)
-            status = etx_fail(ETX_ERR_FORMAT,
-                "parts of a graph: part %d has other edges or owners than part "
-                "0; parts need the same files, C library and kind of processor",
-                (int)q);
+    ETX_CHECK(repeat(&n_floats, partition, width));
+    ETX_SCRATCH(mine, arena, width, "hashes");
+    ETX_SCRATCH(all, arena, width * n_parts, "hashes");
+    for (int32_t k = 0; k < n; k++)
+        memcpy(mine + k * FLOATS_PER_HASH, &common[k].value,
+            sizeof common[k].value);
+    ETX_CHECK(etx_partition_gather(partition, all, n_floats, mine));
+    for (int32_t k = 0; k < n; k++)
+        for (int32_t q = 1; q < n_parts; q++)
+            if (memcmp(all + k * FLOATS_PER_HASH,
+                    all + q * width + k * FLOATS_PER_HASH,
+                    sizeof common[k].value) != 0)
+                ETX_FAIL(ETX_ERR_FORMAT, "part %d differs from part 0 in %s",
+                    (int)q, common[k].what);
 done:
     etx_arena_reset(arena, mark);
     return status;

@@ -11,11 +11,13 @@
 #include <exatrkx/graph.h>
 
 #include "memory/arena.h"
+#include "train/ranks/team.h"
 
 /* The partition of every graph that this trainer computes. */
 struct etx_train_partition {
     int32_t n_parts; /* 0: whole graphs */
     int32_t part, order;
+    uint64_t hash; /* of config and start model */
     etx_part_exchange exchange;
     struct etx_arena *arena; /* scratch of the host */
 };
@@ -31,9 +33,10 @@ etx_status etx_partition_sum_floats(
 etx_status etx_partition_sum_doubles(
     const struct etx_train_partition *partition, double *values, int64_t n);
 
-/* ETX_ERR_FORMAT on all partitions unless hash is the same on all. */
-etx_status etx_partition_agree(
-    const struct etx_train_partition *partition, uint64_t hash);
+/* ETX_ERR_FORMAT on all partitions unless all values of common [n] are the same
+ * on all. */
+etx_status etx_partition_agree(const struct etx_train_partition *partition,
+    const struct etx_common *common, int32_t n);
 
 /* A barrier at the end of a step or a validation, before anything is written
  * that lasts: a partition that failed after its last exchange would else be

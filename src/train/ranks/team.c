@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "train/hash.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -54,6 +55,22 @@ etx_status etx_team_sum(const etx_team *team, double *values, int64_t n)
     return etx_callback_end(&kept, "sum", team->sum(team->self, values, n));
 }
 
+/* Other instruction sets give other bits. */
+void etx_common_begin(struct etx_common out[ETX_N_COMMON],
+    struct etx_context *context, uint64_t hash, const char *what)
+{
+    const int32_t how[] = {context->options.device, context->options.precision,
+        etx_host_of(context)->options.cpu_level, context->stream->has_tiles};
+
+    out[0] = (struct etx_common){
+        etx_hash_bytes(ETX_HASH_START, etx_version(), strlen(etx_version())),
+        "the version of the library"};
+    out[1] =
+        (struct etx_common){etx_hash_bytes(ETX_HASH_START, how, sizeof how),
+            "device, precision or instruction set (cpu_level)"};
+    out[2] = (struct etx_common){hash, what};
+}
+
 /* The first rank whose halves differ from rank 0's, or -1. */
 static int32_t find_other(const double *half, int32_t n_ranks)
 {
@@ -63,27 +80,31 @@ static int32_t find_other(const double *half, int32_t n_ranks)
     return -1;
 }
 
-/* Half of a hash is an integer that a double holds. */
+/* Half of a value is an integer that a double holds. */
 etx_status etx_team_agree(const etx_team *team, struct etx_arena *arena,
-    uint64_t value, const char *what)
+    const struct etx_common *common, int32_t n)
 {
-    const int64_t n_halves = 2 * (int64_t)team->n_ranks;
+    const int64_t width = 2 * (int64_t)team->n_ranks;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     double *half;
-    int32_t other;
     etx_status status;
 
-    ETX_SCRATCH(half, arena, n_halves, "hashes of ranks");
-    memset(half, 0, (size_t)n_halves * sizeof *half);
-    half[2 * team->rank] = (double)(value >> 32);
-    half[2 * team->rank + 1] = (double)(value & 0xffffffffu);
-    ETX_CHECK(etx_team_sum(team, half, n_halves));
-    other = find_other(half, team->n_ranks);
-    if (other >= 0)
-        status = etx_fail(ETX_ERR_FORMAT,
-            "%s: rank %d has others than rank 0; ranks need the same files, "
-            "C library and kind of processor",
-            what, (int)other);
+    ETX_SCRATCH(half, arena, n * width, "hashes of ranks");
+    memset(half, 0, (size_t)(n * width) * sizeof *half);
+    for (int32_t k = 0; k < n; k++) {
+        double *mine = half + k * width + 2 * team->rank;
+
+        mine[0] = (double)(common[k].value >> 32);
+        mine[1] = (double)(common[k].value & 0xffffffffu);
+    }
+    ETX_CHECK(etx_team_sum(team, half, n * width));
+    for (int32_t k = 0; k < n; k++) {
+        const int32_t other = find_other(half + k * width, team->n_ranks);
+
+        if (other >= 0)
+            ETX_FAIL(ETX_ERR_FORMAT, "rank %d differs from rank 0 in %s",
+                (int)other, common[k].what);
+    }
 done:
     etx_arena_reset(arena, mark);
     return status;
