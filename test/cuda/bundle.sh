@@ -6,13 +6,13 @@
 set -eu
 build=$1
 out=$2
-max_bytes=$((40 * 1024 * 1024))
+max_bytes=$((48 * 1024 * 1024))
 
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/test" "$out/examples/models"
 cp "$build"/examples/etx-* "$build/test/exatrkx-tests" "$out/bin/"
 cp "$build"/lib/libexatrkx*.so.* "$out/lib/"
-cp test/cuda/gpu.sh "$out/test/"
+cp test/cuda/gpu.sh test/cuda/interop.py "$out/test/"
 mkdir -p "$out/examples/studies" "$out/bindings/python"
 cp -r examples/studies/peers "$out/examples/studies/"
 cp -r bindings/python/exatrkx "$out/bindings/python/"

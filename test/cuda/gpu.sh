@@ -3,7 +3,8 @@
 #   gpu.sh FOLDER_OF_TESTS FOLDER_OF_PROGRAMS OUT
 # Runs in the folder that holds examples/. Writes OUT/report.txt and
 # OUT/report.json, both after every part, so that what was found stays when the
-# machine goes; without a GPU the report says that nothing was run on one. What
+# machine goes, and all that the parts printed into OUT.tar.gz; without a
+# GPU the report says that nothing was run on one. What
 # says most comes first, what fails keeps nothing from running, and all of it
 # ends within nine minutes (GPU_SECONDS): the last parts then do not run. The
 # times of other software need a Python (PEERS_PYTHON) that has PyTorch.
@@ -94,12 +95,13 @@ suite()
         part $(($1 * 2)) "$2_separate" "$tests/exatrkx-tests"
 }
 
-# bench NAME SECONDS PRECISION MODEL: every stage at growing numbers of hits.
+# bench NAME SECONDS PRECISION MODEL [DEVICE]: every stage at growing numbers of
+# hits.
 bench()
 {
     rm -f "$out/$1.json"
     ETX_PRECISION=$3 part "$2" "$1" "$programs/etx-bench" \
-        --hits 10000,30000,100000,200000 --device cuda \
+        --hits 10000,30000,100000,200000 --device "${5:-cuda}" \
         --model "examples/models/$4.safetensors" --json "$out/$1.json"
     add_times "$1"
 }
@@ -127,17 +129,29 @@ peers()
     [ ! -s "$out/peers.txt" ] || cat "$out/peers.txt" >> "$report"
 }
 
+# interop SECONDS: arrays of the packages that the Python has.
+interop()
+{
+    if ! "$python" -c 'import numpy' 2> /dev/null; then
+        skip interop "$python has no numpy"
+        return
+    fi
+    ETX_LIBRARY=$library PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
+        part "$1" interop "$python" "$(dirname "$0")/interop.py"
+}
+
 skip()
 {
     status=0
     tell "$1" "not run: $2"
 }
 
-# sanitize SECONDS TOOL SUITE: where compute-sanitizer knows the device. It takes
-# some of the time to load cuBLASLt.
+# sanitize SECONDS TOOL SUITE: where compute-sanitizer knows the device, with an
+# allocation for each array of scratch. It takes some of the time to load cuBLASLt.
 sanitize()
 {
-    CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=$3 part "$1" "$2_$3" \
+    ETX_GUARD_SCRATCH=1 CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=$3 \
+        part "$1" "$2_$3" \
         compute-sanitizer --tool "$2" --error-exitcode 1 "$tests/exatrkx-tests"
 }
 
@@ -169,6 +183,8 @@ watch_clocks()
 
 report_clocks()
 {
+    kill "$watcher" 2> /dev/null || true
+    wait "$watcher" 2> /dev/null || true
     awk -F, '{ if (NR == 1 || $1 < low) low = $1; if ($1 > high) high = $1
         if ($3 > watts) watts = $3; if ($4 > hot) hot = $4 }
         END { if (NR > 0) printf "clocks: SM %d to %d MHz, at most %d W, %d C\n",
@@ -208,10 +224,13 @@ else
 fi
 suite 60 cuda
 suite 20 cuda_half
+interop 60
 bench times_float16 60 float16 default
 peers 90
 bench times_float32 60 float32 default
 bench times_accurate_float16 45 float16 accurate
+bench times_chain_float16 45 float16 chain
+bench times_cpu 45 float32 default cpu
 for each in $(tr ' ' '\n' < "$tests/device-suites" | grep -vE '^cuda(_half)?$'); do
     suite 15 "$each"
 done
@@ -220,6 +239,7 @@ part 50 training "$programs/etx-train" --device cuda --time-limit 40 \
     --log "$out/training.jsonl" --out "$out/trained.safetensors"
 if [ "$has_sanitizer" = 1 ]; then
     for each in checkop_chains cuda_half; do
+        sanitize 40 memcheck "$each"
         sanitize 40 racecheck "$each"
     done
     sanitize 40 memcheck checkop_rows
@@ -228,4 +248,5 @@ if [ "$has_sanitizer" = 1 ]; then
     done
 fi
 report_clocks
+tar -C "$(dirname "$out")" -czf "$out.tar.gz" "$(basename "$out")"
 exit $failed

@@ -73,13 +73,15 @@ for line in 'opens: passed' 'cuda: failed with status 1' 'suite cuda no' \
     'cuda_separate: failed with status 1' 'suite cuda yes' 'cuda_half: passed' \
     'cuda_train: passed, 1 tests skipped' 'SKIPPED test: why' \
     'times_float16: passed' 'peers: passed' 'a line of the table' \
-    'times_float32: passed' 'checkop_rows: passed' \
+    'times_float32: passed' 'times_cpu: passed' 'interop: passed' \
+    'checkop_rows: passed' \
     'training: failed with status 137' \
     'racecheck_cuda_half: failed with status 1' \
     'initcheck_checkop_rows: failed with status 1' \
     'clocks: SM 1980 to 1980 MHz, at most 650 W, 60 C'; do
     grep -q "$line" "$folder/out2/report.txt" || fail "no line '$line'"
 done
+tar -tzf "$folder/out2.tar.gz" | grep -q '^out2/report.txt$' || fail 'no archive'
 if command -v python3 > /dev/null; then
     python3 - "$folder/out2/report.json" <<'CHECK'
 import json, sys
