@@ -54,7 +54,8 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"hits", "N[,N...]", "numbers of hits (default 10000,30000,100000)",
             .text = &o->hits},
-        {"model", "FILE", "model file, or default, accurate or positions",
+        {"model", "FILE",
+            "model file, or default, accurate, positions or chain",
             .text = &o->model},
         {"event", "PREFIX", "events to overlay (default: a shipped one)",
             .list = &o->events},

@@ -40,7 +40,8 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"stage", "NAME", "embed, graph, filter, gnn, label or complete",
             .text = &o->stage},
-        {"model", "FILE", "model file, or default, accurate or positions",
+        {"model", "FILE",
+            "model file, or default, accurate, positions or chain",
             .text = &o->model},
         {"event", "PREFIX", "event in TrackML form", .list = &o->events},
         {"hits", "FILE", "hits file instead of --event", .text = &o->hits},

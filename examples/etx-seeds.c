@@ -56,7 +56,8 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"model", "FILE", "model file, or default, accurate or positions",
+        {"model", "FILE",
+            "model file, or default, accurate, positions or chain",
             .text = &o->model},
         {"event", "PREFIX", "event in TrackML form, or a folder; repeatable",
             .list = &o->events},

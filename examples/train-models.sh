@@ -1,11 +1,11 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
-# default.safetensors, positions.safetensors and accurate.safetensors. $1: a folder
-# for events and models. Events and the first two models take two and a half hours of
-# two cores, the third an hour and a quarter more. Further arguments go to every training
-# (--threads 2). Where it was stopped it goes on when it is run again; a
-# training that is done is only validated once more. A fourth model, chain, does not ship.
-# Needs numpy, pyacts and, for the fourth, pythia8mc.
+# default.safetensors, positions.safetensors, accurate.safetensors and chain.safetensors.
+# $1: a folder for events and models. Events and the first two models take two and a half
+# hours of two cores, the third an hour and a quarter more. Further arguments go to every
+# training (--threads 2). Where it was stopped it goes on when it is run again; a
+# training that is done is only validated once more.
+# Needs numpy, pyacts and, for chain, pythia8mc.
 set -eu
 out=$1
 shift
@@ -104,38 +104,39 @@ adjust filter_accurate accurate_bounded filter.cut=0.003 filter.max_edges_per_hi
 python3 -m exatrkx widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
-stage gnn_accurate_last accurate --start "$out/gnn_accurate.safetensors"
+stage gnn_accurate_last accurate_large --start "$out/gnn_accurate.safetensors"
+adjust accurate_large accurate first_pass.min_hits=0
 
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
 # from all hits, and of everything that collisions have: jets, tau leptons, top pairs.
-training='chain-full chain-field chain-top-few chain-top chain-top-many chain-dijets
-chain-jets chain-jets-wide chain-jets-away chain-cores chain-taus chain-displaced'
-simulate chain-full 12 full 501000 --beam-spot trackml --displaced 0.24
-simulate chain-field 4 full 505000 --beam-spot trackml --displaced 0.24 --field trackml
+training='chain-full chain-full-more chain-field chain-top-few chain-top chain-top-many
+chain-top-most chain-dijets chain-jets chain-jets-more chain-jets-wide chain-jets-away
+chain-cores chain-cores-more chain-taus chain-taus-more chain-displaced'
+simulate chain-full 6 full 501000 --beam-spot trackml --displaced 0.24
+simulate chain-full-more 5 full 801000 --beam-spot trackml --displaced 0.24
+simulate chain-field 2 full 505000 --beam-spot trackml --displaced 0.24 --field trackml
 simulate chain-top-few 2 20 520000 --process top-pairs --merge --secondaries
 simulate chain-top 2 80 522000 --process top-pairs --merge --secondaries
 simulate chain-top-many 2 180 523000 --process top-pairs --merge --secondaries
+simulate chain-top-most 2 200 823000 --process top-pairs --merge --secondaries
 simulate chain-dijets 6 20 521000 --process dijets --merge --secondaries
 simulate chain-jets 6 6 511000 --gun jet:n=4,particles=15,cone=0.08,low=0.7,high=60 --merge
+simulate chain-jets-more 8 8 811000 \
+    --gun jet:n=4,particles=20,cone=0.07,low=0.7,high=80 --merge
 simulate chain-jets-wide 3 10 514000 --gun jet:n=10 --merge
 simulate chain-jets-away 2 10 515000 \
     --gun jet:n=6,particles=8,cone=0.1,low=0.7,high=50,radius=200 --merge
 simulate chain-cores 4 20 513000 --gun core:n=10 --merge
+simulate chain-cores-more 4 20 813000 --gun core:n=10 --merge
 simulate chain-taus 12 10 512000 --gun tau:n=20 --merge
+simulate chain-taus-more 8 10 812000 --gun tau:n=20 --merge
 simulate chain-displaced 8 medium 516000 --displaced 0.4 --decays 0.3 --merge --secondaries
-# Its start ships, since it took hours: 3000 steps of the embedding, 1500 of the filter and
-# 360 of the graph network, as below. Without the file it begins with accurate.
-if [ -f "$configs/chain_start.safetensors" ]; then
-    cp "$configs/chain_start.safetensors" "$out/chain_bounded.safetensors"
-else
-    adjust accurate chain_start --networks-only label.method=components label.cut=0.5 \
-        label.min_hits=3
-    stage embedding_chain embedding_chain --start "$out/chain_start.safetensors"
-    adjust embedding_chain chain_embedding embedding.graph.radius=0.6 \
-        embedding.graph.max_edges_per_hit=150
-    stage filter_chain filter_chain --start "$out/chain_embedding.safetensors"
-    adjust filter_chain chain_bounded filter.cut=0.003 filter.max_edges_per_hit=14
-fi
-stage gnn_chain gnn_chain --start "$out/chain_bounded.safetensors"
-stage gnn_chain_last chain --start "$out/gnn_chain.safetensors"
+# It is trained on a GPU (DEVICE=cuda): on an H200 in ten minutes, on a core in a day.
+train="$train --device ${DEVICE:-cpu}"
+adjust accurate chain_start --networks-only
+stage embedding_chain embedding_chain --start "$out/chain_start.safetensors"
+stage filter_chain filter_chain --start "$out/embedding_chain.safetensors"
+python3 -m exatrkx widen "$out/filter_chain.safetensors" \
+    --out "$out/chain_wide.safetensors"
+stage gnn_chain chain --start "$out/chain_wide.safetensors"

@@ -34,7 +34,7 @@ EVENT = "examples/data/event000000001"
 CARRIED = {
     "models": [
         f"examples/models/{name}.safetensors"
-        for name in ("default", "accurate", "positions")
+        for name in ("default", "accurate", "positions", "chain")
     ],
     "data": [
         "examples/data/detectors.csv.gz",

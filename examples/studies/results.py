@@ -64,6 +64,8 @@ FITTED = (*PIPELINE, "src/stage/track_fitting")
 DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 ALL = (*BOTH, "examples/models/positions.safetensors")
+CHAIN = "examples/models/chain.safetensors"
+DENSE = ("full-trackml", "jets", "taus", "cores", "top")
 SHIPPED = " ".join(f"--model {path}" for path in ALL)
 CANDIDATES = (f"{DEFAULT} embedding filter",)
 KINDS = ("models", "events", "code")
@@ -154,8 +156,17 @@ TABLES: dict[str, Table] = {
     "published": study(
         f"{PAGES}/physics.md",
         "published",
-        "--events $EVENTS/test-full --events $EVENTS/test-full-trackml",
+        "--events $EVENTS/test-full --events $EVENTS/test-full-trackml "
+        + " ".join(f"--model {path}" for path in (*BOTH, CHAIN)),
         ["test-full", "test-full-trackml"],
+        models=(*BOTH, CHAIN),
+    ),
+    "dense": study(
+        f"{PAGES}/dense.md",
+        "dense",
+        " ".join(f"--events $EVENTS/test-{name}" for name in DENSE) + " --count 10",
+        [f"test-{name}" for name in DENSE],
+        models=(*ALL, CHAIN),
     ),
     "robustness": study(
         f"{PAGES}/robustness.md",

@@ -118,7 +118,7 @@ class TestNames(LibraryCase):
             exatrkx.find_tracks(self.event, self.model)
 
     def test_shipped_by_name(self) -> None:
-        for name in ("default", "accurate", "positions"):
+        for name in ("default", "accurate", "positions", "chain"):
             with self.subTest(name):
                 path = MODEL.with_stem(name)
                 expected = exatrkx.Model.load(path).config

@@ -11,7 +11,7 @@ from pathlib import Path
 from . import _errors
 
 PACKAGE = Path(__file__).parent
-MODELS = ("default", "accurate", "positions")
+MODELS = ("default", "accurate", "positions", "chain")
 
 
 def data_roots(package: Path) -> list[Path]:
