@@ -139,6 +139,13 @@ TABLES: dict[str, Table] = {
         ["trackml_event"],
     ),
     "losses": study(f"{PAGES}/losses.md", "losses", "--events $EVENTS/test-full", ["test-full"]),
+    "losses-chain": study(
+        f"{PAGES}/losses.md",
+        "losses",
+        "--events $EVENTS/test-full-trackml --name chain",
+        ["test-full-trackml"],
+        models=(CHAIN,),
+    ),
     "seeds": study(
         f"{PAGES}/seeds.md",
         "seeds",

@@ -70,7 +70,7 @@ def torch_late(given: Given) -> None:
 
 
 def torch_edges(given: Given) -> None:
-    """Scores of edges that torch owns are those of the graph."""
+    """Edges that torch owns get the scores of the graph's."""
     import torch
 
     graph = given.graph()

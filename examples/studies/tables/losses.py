@@ -1,6 +1,6 @@
 """losses -- where the shipped models lose particles.
 
-    python -m tables.losses --events DIR [--count 2]
+    python -m tables.losses --events DIR [--count 2] [--name NAME ...]
 
 What is left of the truth after each stage: all edges between hits of one
 particle score 1, all others 0, and the connected hits are the tracks, without
@@ -108,15 +108,18 @@ def lines_by_radius(name: str, stages: Stages, events: Events) -> list[Row]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = event_options("losses", count=2).parse_args(arguments)
+    parser = event_options("losses", count=2)
+    parser.add_argument("--name", action="append", help="a shipped model; repeatable")
+    options = parser.parse_args(arguments)
     context = exatrkx.Context(options.threads)
     events = read_events(options.events, options.count)
-    stages = {name: run(name, events, context) for name in NAMES}
-    rows = [row for name in NAMES for row in lines(name, stages[name], events)]
+    names = options.name or NAMES
+    stages = {name: run(name, events, context) for name in names}
+    rows = [row for name in names for row in lines(name, stages[name], events)]
     head = [f"technical efficiency, pT > {min_pt} GeV" for min_pt in MIN_PT]
     print(table(["model", "after", "edges per hit", *head], rows))
     rows = [
-        row for name in NAMES for row in lines_by_radius(name, stages[name], events)
+        row for name in names for row in lines_by_radius(name, stages[name], events)
     ]
     head = [f"after {stage}" for stage in ("radius", "filter")]
     head = ["model", "production radius, mm", "share", *head, "found"]
