@@ -58,8 +58,7 @@ etx_status etx_dist_check_launched(int32_t n_ranks)
 struct etx_dist_build etx_dist_this_build(void)
 {
     struct etx_dist_build build = {.order = UINT64_C(0x0102030405060708),
-        .version = {
-            ETX_VERSION_MAJOR, ETX_VERSION_MINOR, ETX_VERSION_PATCH}};
+        .version = {ETX_VERSION_MAJOR, ETX_VERSION_MINOR, ETX_VERSION_PATCH}};
 
     strncpy(build.library, etx_version(), sizeof build.library - 1);
     return build;

@@ -57,8 +57,8 @@ ETX_TEST(test_dist_world_launched, .rows = ROWS(environments))
     ck_assert_int_eq(etx_dist_n_launched(), environments[_i].n_launched);
     ck_assert_ok(etx_dist_check_launched(least));
     if (least > 1)
-        ck_assert_fails(etx_dist_check_launched(least - 1),
-            ETX_ERR_UNSUPPORTED, "that of another MPI than this build's");
+        ck_assert_fails(etx_dist_check_launched(least - 1), ETX_ERR_UNSUPPORTED,
+            "that of another MPI than this build's");
 }
 
 /* ---------------------------------------------------------------- alike -- */
@@ -70,7 +70,7 @@ static const struct {
 } builds[] = {
     {{0}, NULL},
     {{.order = 0x0102030405060708, .library = "9.9.9"},
-        "rank 1 has libexatrkx 9.9.9 and libexatrkx_dist 0.0.0, rank 0 has " },
+        "rank 1 has libexatrkx 9.9.9 and libexatrkx_dist 0.0.0, rank 0 has "},
     {{.order = 0x0807060504030201, .library = "\x01\x02"},
         "rank 1 has another order of bytes than rank 0"},
 };
