@@ -38,10 +38,11 @@ CALL(create_context)
     return etx_context_create(&world->out.context, &options);
 }
 
+/* option: a model of all stages, or with tables. */
 CALL(load_model)
 {
-    (void)world;
-    return etx_model_load(&world->out.model, faults_path("m.safetensors"));
+    return etx_model_load(&world->out.model,
+        faults_path(world->option ? "all" : "m.safetensors"));
 }
 
 CALL(load_model_memory)
@@ -113,7 +114,7 @@ CALL(read_event_files)
 {
     char path[4][512];
     static const char *const name[] = {
-        "e-hits.csv", "e-cells.csv", "e-truth.csv", "e-particles.csv"};
+        "e-hits.csv", "e-cells.csv.gz", "e-truth.csv", "e-particles.csv"};
 
     for (int32_t f = 0; f < 4; f++)
         (void)snprintf(path[f], sizeof path[f], "%s", faults_path(name[f]));
@@ -129,11 +130,16 @@ CALL(read_features)
         &world->out.event, faults_path("features.csv"), scales);
 }
 
+/* With ids that leave most numbers out. */
 CALL(create_event)
 {
-    return etx_event_create(&world->out.event,
-        etx_event_n_hits(shared.event[0]), etx_event_hit_ids(shared.event[0]),
-        etx_event_positions(shared.event[0]));
+    const int64_t n = etx_event_n_hits(shared.event[0]);
+    int64_t id[FAULTS_MAX_HITS];
+
+    for (int64_t i = 0; i < n; i++)
+        id[i] = INT64_MAX - (i << 40);
+    return etx_event_create(
+        &world->out.event, n, id, etx_event_positions(shared.event[0]));
 }
 
 CALL(set_features)
@@ -180,14 +186,14 @@ CALL(set_cells)
 
 CALL(set_cell_features)
 {
-    float values[9 * N_PARTICLES * 11] = {1.0f};
+    float values[9 * FAULTS_MAX_HITS] = {1.0f};
 
     return etx_event_set_cell_features(world->event, values);
 }
 
 CALL(set_cluster_positions)
 {
-    float values[6 * N_PARTICLES * 11] = {1.0f};
+    float values[6 * FAULTS_MAX_HITS] = {1.0f};
 
     return etx_event_set_cluster_positions(world->event, values);
 }
@@ -195,8 +201,7 @@ CALL(set_cluster_positions)
 CALL(find_tracks)
 {
     return etx_find_tracks(&world->out.tracks, world->bench.context,
-        world->option < 0 ? shared.completion : faults_model(world),
-        shared.event[0]);
+        faults_model(world), shared.event[0]);
 }
 
 CALL(find_batch)
@@ -216,9 +221,9 @@ CALL(find_batch)
 
 CALL(embed)
 {
-    float points[3 * N_PARTICLES * 11] = {0.0f};
+    float points[3 * FAULTS_MAX_HITS] = {0.0f};
     int64_t n_dim = 0;
-    const etx_status status = etx_embed(&n_dim, points, 3 * N_PARTICLES * 11,
+    const etx_status status = etx_embed(&n_dim, points, 3 * FAULTS_MAX_HITS,
         world->bench.context, shared.model[0], shared.event[0]);
 
     if (status == ETX_OK)
@@ -375,12 +380,15 @@ CALL(match)
     return status;
 }
 
+/* With labels that leave most numbers out. */
 CALL(from_labels)
 {
-    const int32_t *label = etx_event_layer_ids(shared.event[0]);
+    const int64_t n = etx_event_n_hits(shared.event[0]);
+    int32_t label[FAULTS_MAX_HITS];
 
-    return etx_tracks_from_labels(
-        &world->out.tracks, etx_event_n_hits(shared.event[0]), label);
+    for (int64_t i = 0; i < n; i++)
+        label[i] = etx_event_layer_ids(shared.event[0])[i] << 20;
+    return etx_tracks_from_labels(&world->out.tracks, n, label);
 }
 
 CALL(from_lists)
@@ -682,6 +690,7 @@ const struct faults_scenario faults_scenarios[] = {
     ROW("context_create", NULL, create_context, 1, 1),
     ROW("context_create, 3 threads", NULL, create_context, 1, 3),
     FILES_ROW("model_load", NULL, load_model, 1, 0),
+    FILES_ROW("model_load, all stages", NULL, load_model, 1, 1),
     ROW("model_load_memory", NULL, load_model_memory, 1, 0),
     WRITE_ROW("saved.safetensors", "model_save", NULL, save_model, 1, 0),
     ROW("model_learn_completion", NULL, learn_completion, 1, 0),
@@ -708,6 +717,8 @@ const struct faults_scenario faults_scenarios[] = {
     ROW("find_tracks, 2 threads", NULL, find_tracks, 2, 0),
     ROW("find_tracks with completion", NULL, find_tracks, 1, -1),
     ROW("find_tracks with completion, 2 threads", NULL, find_tracks, 2, -1),
+    ROW("find_tracks with a first pass", NULL, find_tracks, 1, -2),
+    ROW("find_tracks with a module map", NULL, find_tracks, 1, -3),
     ROW("find_tracks_batch", NULL, find_batch, 1, 0),
     ROW("find_tracks_batch, 2 threads", NULL, find_batch, 2, 0),
     ROW("embed", NULL, embed, 1, 0),

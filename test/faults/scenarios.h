@@ -55,6 +55,7 @@ void faults_open(void);
 void faults_close(void);
 
 #define FAULTS_N_PARTICLES 8
+#define FAULTS_MAX_HITS    (11 * FAULTS_N_PARTICLES)
 #define FAULTS_N_EVENTS    3 /* the last one to validate on */
 #define FAULTS_N_MODELS    9
 #define FAULTS_N_FITTED    65 /* more than two blocks of tracks */
@@ -73,7 +74,8 @@ extern struct faults_shared {
 /* Of a trainer of the filter on model[6]. */
 extern const char faults_trainer_config[];
 
-/* The model of the scenario's option. */
+/* The model of the scenario's option; -1: with completion, -2: with a first
+ * pass, too, -3: with a module map. */
 const etx_model *faults_model(const struct faults_world *world);
 
 /* Set-ups of scenarios: an event of its own (with modules); the candidate graph

@@ -132,7 +132,8 @@ def mutants_of(text):
             for match in re.finditer(pattern, code[begin:end]):
                 for new in replacements:
                     if new in ("plus", "minus"):
-                        value = int(match.group(), 0) + (1 if new == "plus" else -1)
+                        base = 8 if re.fullmatch("0[0-7]+", match.group()) else 0
+                        value = int(match.group(), base) + (1 if new == "plus" else -1)
                         if value < 0:
                             continue
                         new = str(value)

@@ -314,12 +314,6 @@ void etx_test_allocator_restore(void)
 int64_t etx_test_out_of_memory(
     etx_status (*make)(void *argument), void *argument)
 {
-    return etx_test_scarce_memory(make, argument, 0);
-}
-
-int64_t etx_test_scarce_memory(
-    etx_status (*make)(void *argument), void *argument, int32_t n_spared)
-{
     for (int64_t number = 0;; number++) {
         const int64_t before = etx_heap_in_use();
 
@@ -330,10 +324,6 @@ int64_t etx_test_scarce_memory(
 
         if (status == ETX_OK && n_calls <= number)
             return number;
-        if (status == ETX_OK) {
-            ck_assert_int_gt(n_spared--, 0);
-            continue;
-        }
         ck_assert_status(status, ETX_ERR_MEMORY);
         ck_assert_int_eq(etx_heap_in_use(), before);
     }

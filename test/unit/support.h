@@ -161,10 +161,6 @@ void etx_test_allocator_restore(void);
  * returns how many allocations it made. */
 int64_t etx_test_out_of_memory(
     etx_status (*make)(void *argument), void *argument);
-/* The same where n_spared allocations may fail without the call failing. */
-int64_t etx_test_scarce_memory(
-    etx_status (*make)(void *argument), void *argument, int32_t n_spared);
-
 /* Run on a thread with a stack of 64 kB. */
 void etx_test_on_small_stack(void (*function)(void *argument), void *argument);
 

@@ -7,12 +7,10 @@
 #include "io_support.h"
 #include "job.h"
 
-#include "data/event.h"
 #include "stage/model.h"
 
 #include <exatrkx/train.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* A model that learned from an event. */
 static etx_model *learned_model(void)
@@ -263,69 +261,6 @@ ETX_TEST(test_completion_max_join, .rows = 2)
     const int64_t n_joined = 2 * N_PARTICLES - etx_tracks_count(after);
     ck_assert_int_ge(n_joined, _i == 0 ? 1 : N_PARTICLES * 98 / 100);
     ck_assert_int_le(n_joined, _i == 0 ? N_PARTICLES / 5 : N_PARTICLES);
-}
-
-/* What a call needs, made before its allocations are counted. */
-struct call {
-    const etx_model *model;
-    const etx_event *event;
-    const etx_tracks *tracks;
-};
-
-static etx_status complete(void *argument)
-{
-    const struct call *const call = argument;
-    etx_context *context = NULL;
-    etx_tracks *out = NULL;
-    etx_status status = etx_context_create(&context, NULL);
-
-    if (status == ETX_OK)
-        status = etx_complete_tracks(
-            &out, call->tracks, context, call->model, call->event, NULL);
-    ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_tracks_free(out);
-    etx_context_free(context);
-    return status;
-}
-
-static etx_status learn(void *argument)
-{
-    const struct call *const call = argument;
-    etx_model *out = NULL;
-    const etx_status status =
-        etx_model_learn_completion(&out, call->model, &call->event, 1, NULL);
-
-    ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_model_free(out);
-    return status;
-}
-
-ETX_TEST(test_completion_out_of_memory)
-{
-    scoped_model *model = learned_model();
-    scoped struct sample *sample = new_sample(4);
-    scoped_event *event = event_of(sample);
-    scoped_tracks *tracks = damaged_tracks(sample, 0x81, 3);
-    struct call call = {model, event, tracks};
-
-    ck_assert_int_gt(etx_test_out_of_memory(complete, &call), 4);
-    ck_assert_int_gt(etx_test_out_of_memory(learn, &call), 10);
-}
-
-ETX_TEST(test_completion_cancelled)
-{
-    scoped_model *model = learned_model();
-    scoped struct sample *sample = new_sample(4);
-    scoped_event *event = event_of(sample);
-    scoped_tracks *tracks = damaged_tracks(sample, 0x81, 3);
-    scoped_context *context =
-        etx_test_context_with(1, 0, etx_test_cancel, NULL);
-    etx_tracks *out = NULL;
-
-    ck_assert_status(
-        etx_complete_tracks(&out, tracks, context, model, event, NULL),
-        ETX_ERR_CANCELLED);
-    ck_assert_ptr_null(out);
 }
 
 /* Without a bound, or with the least momentum, also in the model. */

@@ -130,15 +130,3 @@ ETX_TEST(test_context_polls_seldom)
     ck_assert_int_gt(always, 2);
     ck_assert_int_eq(count_polls(INT32_MAX), 1);
 }
-
-static etx_status make_context(__attribute__((unused)) void *argument)
-{
-    scoped_context *context = NULL;
-
-    return etx_context_create(&context, NULL);
-}
-
-ETX_TEST(test_context_out_of_memory)
-{
-    ck_assert_int_gt(etx_test_out_of_memory(make_context, NULL), 0);
-}

@@ -1,4 +1,4 @@
-/* test_eval_refusals.c -- what an evaluation refuses, and without memory.
+/* test_eval_refusals.c -- what an evaluation refuses.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
@@ -85,30 +85,4 @@ ETX_TEST(test_eval_refusals_arguments)
         etx_evaluate_binned(total, total, event, tracks, 0, 2, edges, NULL),
         "edges 1 and 2");
     ck_assert_int_eq(counts.n_events, 7);
-}
-
-struct call {
-    const etx_event *event;
-    const etx_tracks *tracks;
-};
-
-static etx_status evaluate(void *argument)
-{
-    const struct call *call = argument;
-    etx_evaluation_counts counts = {
-        .struct_size = sizeof counts, .n_events = 3};
-    const etx_status status =
-        etx_evaluate(&counts, call->event, call->tracks, NULL);
-
-    ck_assert_int_eq(counts.n_events, status == ETX_OK ? 4 : 3);
-    return status;
-}
-
-ETX_TEST(test_eval_refusals_out_of_memory)
-{
-    scoped_event *event = new_random_event(100, 10, 1);
-    scoped_tracks *tracks = new_random_tracks(event, 10, 1);
-    struct call call = {event, tracks};
-
-    ck_assert_int_gt(etx_test_out_of_memory(evaluate, &call), 6);
 }

@@ -6,14 +6,12 @@
 
 #include "base/heap.h"
 #include "base/random.h"
-#include "data/detector.h"
 #include "data/event.h"
 #include "data/id_index.h"
 #include "train/sampling/augment_event.h"
 
 #include <fenv.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define N 4
@@ -494,59 +492,6 @@ ETX_TEST(test_event_under_traps)
     values[1] = NAN;
     ck_assert_refused(etx_event_create(&event, 1, NULL, values), "column 1");
     fedisableexcept(FE_ALL_EXCEPT);
-}
-
-/* -------------------------------------------------------- out of memory -- */
-
-static etx_status make_everything(void *argument)
-{
-    static struct etx_detector_module module = {.volume_id = 1,
-        .layer_id = 2,
-        .module_id = 3,
-        .rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-        .half_thickness = 0.1f,
-        .pitch_u = 0.1f,
-        .pitch_v = 0.1f};
-    static struct etx_detector detector = {1, &module};
-    static const int32_t volume[N] = {1, 1, 1, 1};
-    static const int32_t layer[N] = {2, 2, 2, 2};
-    static const int32_t modules[N] = {3, 3, 3, 3};
-    static const int32_t shared_hit = 2;
-    static const int64_t shared_id = 900;
-    static const int64_t sparse_ids[N] = {6, INT64_MAX, 1, 4};
-    etx_event *event = NULL;
-
-    (void)argument;
-    etx_status status = etx_event_create(&event, N, sparse_ids, positions);
-    if (status == ETX_OK)
-        status = etx_event_set_features(event, 3, positions);
-    if (status == ETX_OK)
-        status = etx_event_set_modules(event, volume, layer, modules);
-    if (status == ETX_OK)
-        status = etx_event_set_cells(
-            event, N, volume, layer, modules, positions, &detector);
-    if (status == ETX_OK)
-        status =
-            etx_event_set_truth(event, particle_ids, weights, 3, particles);
-    if (status == ETX_OK)
-        status = etx_event_set_shared_hits(event, 1, &shared_hit, &shared_id);
-    etx_event_free(event);
-    return status;
-}
-
-ETX_TEST(test_event_out_of_memory)
-{
-    ck_assert_int_ge(etx_test_out_of_memory(make_everything, NULL), 18);
-}
-
-static void make_on_stack(void *argument)
-{
-    ck_assert_ok(make_everything(argument));
-}
-
-ETX_TEST(test_event_small_stack)
-{
-    etx_test_on_small_stack(make_on_stack, NULL);
 }
 
 /* --------------------------------------------------------------- index -- */

@@ -307,65 +307,6 @@ ETX_TEST(test_first_pass_degenerate, .rows = 3)
     ck_assert_int_eq(etx_tracks_count(tracks), 0);
 }
 
-/* What a call needs, made before its allocations are counted. */
-struct call {
-    const etx_model *model;
-    const etx_event *event;
-};
-
-static etx_status find(void *argument)
-{
-    const struct call *const call = argument;
-    etx_context *context = NULL;
-    etx_tracks *out = NULL;
-    etx_status status = etx_context_create(&context, NULL);
-
-    if (status == ETX_OK)
-        status = etx_find_tracks(&out, context, call->model, call->event);
-    ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_tracks_free(out);
-    etx_context_free(context);
-    return status;
-}
-
-static etx_status learn(void *argument)
-{
-    const struct call *const call = argument;
-    etx_model *out = NULL;
-    const etx_status status =
-        etx_model_learn_first_pass(&out, call->model, &call->event, 1, NULL);
-
-    ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_model_free(out);
-    return status;
-}
-
-ETX_TEST(test_first_pass_out_of_memory)
-{
-    scoped_model *model = learned_model(NULL);
-    scoped struct sample *sample = new_sample(4);
-    scoped_event *event = event_of(sample);
-    struct call call = {model, event};
-
-    /* The weight cache may do without. */
-    ck_assert_int_gt(etx_test_scarce_memory(find, &call, 4), 10);
-    ck_assert_int_gt(etx_test_out_of_memory(learn, &call), 6);
-}
-
-ETX_TEST(test_first_pass_cancelled)
-{
-    scoped_model *model = learned_model(NULL);
-    scoped struct sample *sample = new_sample(4);
-    scoped_event *event = event_of(sample);
-    scoped_context *context =
-        etx_test_context_with(1, 0, etx_test_cancel, NULL);
-    etx_tracks *out = NULL;
-
-    ck_assert_status(etx_find_long_tracks(&out, context, model, event, NULL),
-        ETX_ERR_CANCELLED);
-    ck_assert_ptr_null(out);
-}
-
 static const struct etx_test_change bad_options[] = {
     {CHANGE(etx_first_pass_options, min_layers, 2), ETX_ERR_ARGUMENT,
         "min_layers 2"},

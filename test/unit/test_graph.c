@@ -11,7 +11,6 @@
 
 #include <fenv.h>
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 #define MAX_NODES 30
@@ -316,38 +315,6 @@ ETX_TEST(test_graph_not_on_device)
     ck_assert_error("etx_graph_src_dev: graph is NULL");
 }
 
-/* -------------------------------------------------------- out of memory -- */
-
-/* Everything that makes a graph; the outputs keep their values on failure. */
-static etx_status make_graphs(void *argument)
-{
-    static const float scores[] = {0.5f, 0.25f, 1.0f};
-    static const int32_t selected[] = {0, 2};
-    scoped_graph *graph = NULL;
-    scoped_graph *subset = NULL;
-    scoped_graph *both = NULL;
-    int64_t order[3] = {-7, -7, -7};
-    int32_t slot[6];
-    etx_status status =
-        etx_graph_from_edges(&graph, 3, 3, some_src, some_dst, scores, order);
-
-    ck_assert_int_eq(graph != NULL, status == ETX_OK);
-    ck_assert_int_eq(order[0] != -7, status == ETX_OK);
-    if (status == ETX_OK)
-        status = etx_graph_subset(&subset, NULL, graph, 2, selected);
-    if (status == ETX_OK)
-        status = etx_graph_double(&both, slot, argument, graph);
-    ck_assert_int_eq(both != NULL, status == ETX_OK);
-    return status;
-}
-
-ETX_TEST(test_graph_out_of_memory)
-{
-    scoped_context *context = etx_test_context();
-
-    ck_assert_int_ge(etx_test_out_of_memory(make_graphs, context), 20);
-}
-
 /* ------------------------------------------------------------ triplets -- */
 
 /* Every pair of edges of which the first ends where the second begins. */
@@ -443,24 +410,6 @@ ETX_TEST(test_graph_to_triplets_limits)
         etx_graph_to_triplets(&none, graph, context, INT64_C(1) << 31),
         "max_edges 2147483648");
     ck_assert_ptr_null(none);
-}
-
-static etx_status make_triplets(void *argument)
-{
-    scoped_context *context = NULL;
-    scoped_graph *triplets = NULL;
-    const etx_status status = etx_context_create(&context, NULL);
-
-    if (status != ETX_OK)
-        return status;
-    return etx_graph_to_triplets(&triplets, argument, context, 8);
-}
-
-ETX_TEST(test_graph_to_triplets_out_of_memory)
-{
-    scoped_graph *graph = three_layers();
-
-    ck_assert_int_ge(etx_test_out_of_memory(make_triplets, graph), 6);
 }
 
 /* When a graph cannot be made, its arrays stay the caller's. */

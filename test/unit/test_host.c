@@ -1,54 +1,21 @@
-/* test_host.c -- a search in a host that cancels, limits memory, has
- * threads, traps, forks.
+/* test_host.c -- a search in a host that polls, limits memory, has threads,
+ * signals, forks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* feenableexcept */
+#define _GNU_SOURCE /* sigaltstack */
 #include <exatrkx/graph.h>
 
 #include "base/cpu.h"
 #include "base/random.h"
 
-#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include "io_support.h"
 #include "job.h"
-
-/* Says go on `*user` times, then stop. */
-static int32_t stop_after(void *user)
-{
-    int64_t *left = user;
-
-    return (*left)-- <= 0;
-}
-
-ETX_TEST(test_cancel_anywhere)
-{
-    scoped_job job = job_make();
-    int64_t n_polls = 0;
-    etx_status status = ETX_ERR_CANCELLED;
-
-    for (int64_t go_on = 0; status != ETX_OK; go_on += 1 + go_on / 4) {
-        int64_t left = go_on;
-        scoped_context *context =
-            etx_test_context_with(1, 0, stop_after, &left);
-
-        status = etx_find_tracks(&job.tracks, context, job.model, job.event);
-        if (status != ETX_OK) {
-            ck_assert_status(status, ETX_ERR_CANCELLED);
-            ck_assert_ptr_null(job.tracks);
-        }
-        n_polls = go_on;
-    }
-    ck_assert_int_gt(n_polls, 3);
-}
 
 static int32_t count_polls(void *user)
 {
@@ -100,30 +67,6 @@ ETX_TEST(test_memory_limit_of_edges)
     ck_assert_ptr_null(graph);
 }
 
-static etx_status find_once(void *argument)
-{
-    const struct job *job = argument;
-    scoped_context *context = NULL;
-    scoped_tracks *tracks = NULL;
-    const etx_status status = etx_context_create(&context, NULL);
-
-    if (status != ETX_OK)
-        return status;
-    return etx_find_tracks(&tracks, context, job->model, job->event);
-}
-
-/* Of the weight cache, which a context can do without: three networks' arenas
- * and their blocks, and two of the hash table. */
-#define N_CACHE_ALLOCATIONS 12
-
-ETX_TEST(test_out_of_memory)
-{
-    scoped_job job = job_make();
-
-    ck_assert_int_gt(
-        etx_test_scarce_memory(find_once, &job, N_CACHE_ALLOCATIONS), 10);
-}
-
 /* One thread of the host: its own context, the shared model and event. */
 static void *find_on_thread(void *argument)
 {
@@ -158,74 +101,6 @@ ETX_TEST(test_threads_share_a_model)
         job_assert_same_tracks(job.tracks, found);
         etx_tracks_free(found);
     }
-}
-
-/* A host that traps every exception and rounds upward. */
-ETX_TEST(test_host_traps_and_rounds)
-{
-    scoped_job job = job_make();
-    scoped_tracks *tracks = NULL;
-
-    job_find(&job);
-    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
-    fesetround(FE_UPWARD);
-    ck_assert_ok(etx_find_tracks(&tracks, job.context, job.model, job.event));
-    ck_assert_int_eq(fegetround(), FE_UPWARD);
-    ck_assert_int_eq(
-        fegetexcept(), FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
-    fedisableexcept(FE_ALL_EXCEPT);
-    fesetround(FE_TONEAREST);
-    job_assert_same_tracks(job.tracks, tracks);
-}
-
-/* Other environments of a host: the result is the same and the environment is
- * as before. */
-#define FLUSH_TO_ZERO       0x8000u
-#define DENORMALS_ARE_ZEROS 0x0040u
-static const struct {
-    int rounding;
-    unsigned int bits; /* of MXCSR */
-} environments[] = {
-    {FE_DOWNWARD, 0},
-    {FE_TOWARDZERO, FLUSH_TO_ZERO},
-    {FE_UPWARD, FLUSH_TO_ZERO | DENORMALS_ARE_ZEROS},
-    {FE_TONEAREST, FLUSH_TO_ZERO | DENORMALS_ARE_ZEROS},
-};
-
-static unsigned int float_bits(void)
-{
-#if defined(__SSE__)
-    return _mm_getcsr() & (FLUSH_TO_ZERO | DENORMALS_ARE_ZEROS);
-#else
-    return 0;
-#endif
-}
-
-static void set_float_bits(unsigned int bits)
-{
-#if defined(__SSE__)
-    _mm_setcsr(_mm_getcsr() | bits);
-#else
-    (void)bits;
-#endif
-}
-
-ETX_TEST(test_host_environments, .rows = ROWS(environments))
-{
-    scoped_job job = job_make();
-    scoped_tracks *tracks = NULL;
-    scoped_context *context = etx_test_context_with(2, 0, NULL, NULL);
-    unsigned int before;
-
-    job_find(&job);
-    set_float_bits(environments[_i].bits);
-    fesetround(environments[_i].rounding);
-    before = float_bits();
-    ck_assert_ok(etx_find_tracks(&tracks, context, job.model, job.event));
-    ck_assert_int_eq(fegetround(), environments[_i].rounding);
-    ck_assert_uint_eq(float_bits(), before);
-    fesetenv(FE_DFL_ENV);
-    job_assert_same_tracks(job.tracks, tracks);
 }
 
 /* A job, of the precision by default or of bfloat16. */
@@ -383,20 +258,4 @@ ETX_TEST(test_fork, .rows = 2)
     }
     ck_assert_int_eq(waitpid(child, &state, 0), child);
     ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
-}
-
-static void find_on_small_stack(void *argument)
-{
-    struct job *job = argument;
-
-    ck_assert_ok(
-        etx_find_tracks(&job->tracks, job->context, job->model, job->event));
-}
-
-ETX_TEST(test_small_stack)
-{
-    scoped_job job = job_make();
-
-    etx_test_on_small_stack(find_on_small_stack, &job);
-    ck_assert_int_gt(etx_tracks_count(job.tracks), 10);
 }

@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TWO_HITS     HEAD "7,1,0,0,8,2,1\n3,0,2,0,8,2,1\n"
@@ -272,48 +271,6 @@ IO_TEST(test_io_event_features)
                         io_write_text("f.csv", "1,0,2\n1,0,3e38\n"), scales),
         ETX_ERR_FORMAT, "f.csv:2:1: 1, 0, 3");
     ck_assert_ptr_null(none);
-}
-
-/* Read everything there is to read of an event. */
-static etx_status read_all(__attribute__((unused)) void *argument)
-{
-    scoped_detector *detector = NULL;
-    scoped_event *event = NULL;
-    etx_status status = etx_detector_read(&detector, io_path("d.csv"));
-
-    if (status == ETX_OK)
-        status = etx_event_read_trackml(&event, io_path("e"), detector);
-    ck_assert((event != NULL) == (status == ETX_OK));
-    return status;
-}
-
-static void write_all(void)
-{
-    size_t size = 0;
-    scoped char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
-
-    (void)io_write("e-cells.csv.gz", cells, size);
-    (void)io_write_text("e-hits.csv", TWO_HITS);
-    (void)io_write_text("e-truth.csv", GOOD_TRUTH);
-    (void)io_write_text("e-particles.csv", ONE_PARTICLE);
-    (void)io_write_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
-}
-
-IO_TEST(test_io_event_no_memory)
-{
-    write_all();
-    ck_assert_int_gt(etx_test_out_of_memory(read_all, NULL), 30);
-}
-
-static void read_all_well(void *argument)
-{
-    ck_assert_ok(read_all(argument));
-}
-
-IO_TEST(test_io_event_small_stack)
-{
-    write_all();
-    etx_test_on_small_stack(read_all_well, NULL);
 }
 
 IO_TEST(test_io_event_real_event)

@@ -1,5 +1,5 @@
-/* test_io_model_host.c -- models read and written by a host that is short of
- * memory or stack, writes a decimal comma, traps, or is killed.
+/* test_io_model_host.c -- models read and written by a host that writes a
+ * decimal comma, traps, or is killed; files that are too large.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* feenableexcept */
@@ -7,7 +7,7 @@
 #include "io_models.h"
 
 #include "base/heap.h"
-#include "io/model_file.h"
+#include "stage/model.h"
 
 #include <fenv.h>
 #include <signal.h>
@@ -17,32 +17,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static etx_status load_made(void *argument)
-{
-    etx_model *model = NULL;
-    const etx_status status = etx_model_load(&model, io_path("made"));
-
-    (void)argument;
-    ck_assert((model != NULL) == (status == ETX_OK));
-    etx_model_free(model);
-    return status;
-}
-
-static etx_status save_model(void *argument)
-{
-    return etx_model_save(argument, io_path("saved"));
-}
-
-IO_TEST(test_io_model_host_no_memory)
-{
-    size_t size = 0;
-    scoped_model *model = io_model_make(io_model_all);
-
-    free(io_model_bytes(io_model_all, &size));
-    ck_assert_int_gt(etx_test_out_of_memory(load_made, NULL), 10);
-    ck_assert_int_gt(etx_test_out_of_memory(save_model, model), 3);
-}
 
 /* Three sparse GiB of zeros are refused for their first bytes. */
 IO_TEST(test_io_model_host_large_file)
@@ -56,19 +30,6 @@ IO_TEST(test_io_model_host_large_file)
     ck_assert_fails(etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT,
         "no safetensors file");
     ck_assert_int_lt(etx_heap_peak() - before, 1000000);
-}
-
-static void load_well(void *argument)
-{
-    ck_assert_ok(load_made(argument));
-}
-
-IO_TEST(test_io_model_host_small_stack)
-{
-    size_t size = 0;
-
-    free(io_model_bytes(io_model_all, &size));
-    etx_test_on_small_stack(load_well, NULL);
 }
 
 /* Load the made model and compare it with the bytes that it was saved as. */

@@ -9,7 +9,6 @@
 #include <exatrkx/fit.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define N_HITS 6
@@ -277,32 +276,4 @@ IO_TEST(test_io_tracks_of_no_file)
 
     ck_assert_ok(etx_tracks_from_labels(&tracks, 2, labels));
     ck_assert_ptr_null(etx_tracks_ids(tracks));
-}
-
-struct round_trip {
-    const etx_event *event;
-    const etx_tracks *tracks;
-};
-
-static etx_status write_and_read(void *argument)
-{
-    const struct round_trip *trip = argument;
-    etx_tracks *again = NULL;
-    etx_status status =
-        etx_tracks_write_csv(trip->tracks, trip->event, io_path("t.csv.gz"));
-
-    if (status == ETX_OK)
-        status = etx_tracks_read_csv(&again, trip->event, io_path("t.csv.gz"));
-    etx_tracks_free(again);
-    return status;
-}
-
-IO_TEST(test_io_tracks_no_memory)
-{
-    scoped_event *event = make_event();
-    scoped_tracks *tracks = NULL;
-
-    ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, rows[3].labels));
-    struct round_trip trip = {event, tracks};
-    ck_assert_int_gt(etx_test_out_of_memory(write_and_read, &trip), 15);
 }

@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cylinders.h"
 
-#include "base/heap.h"
 #include "data/event.h"
 #include "op/shared/module_map.h"
 #include "stage/graph_construction/module_map.h"
@@ -312,67 +311,6 @@ ETX_TEST(test_module_map_degenerate, .rows = 4)
     ck_assert_ok(etx_graph_build(&graph, context, model, event));
     ck_assert_int_eq(graph->n_nodes, n);
     ck_assert_int_eq(graph->n_edges, 0);
-}
-
-/* What a call needs, made before its allocations are counted. */
-struct call {
-    const etx_model *model;
-    const etx_event *event;
-};
-
-static etx_status build(void *argument)
-{
-    const struct call *const call = argument;
-    etx_context *context = NULL;
-    etx_graph *out = NULL;
-    etx_status status = etx_context_create(&context, NULL);
-
-    if (status == ETX_OK)
-        status = etx_graph_build(&out, context, call->model, call->event);
-    ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_graph_free(out);
-    etx_context_free(context);
-    return status;
-}
-
-static etx_status learn(void *argument)
-{
-    const struct call *const call = argument;
-    etx_module_map_options options;
-    etx_model *out = NULL;
-
-    ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
-    options.use_triplets = 1;
-    const etx_status status = etx_model_learn_module_map(
-        &out, call->model, &call->event, 1, &options);
-    ck_assert_int_eq(out == NULL, status != ETX_OK);
-    etx_model_free(out);
-    return status;
-}
-
-ETX_TEST(test_module_map_out_of_memory)
-{
-    scoped_model *model = learned_model(1, &variants[1]);
-    scoped struct sample *sample = new_sample(4);
-    scoped_event *event = event_of(sample);
-    struct call call = {model, event};
-
-    ck_assert_int_gt(etx_test_scarce_memory(build, &call, 4), 10);
-    ck_assert_int_gt(etx_test_out_of_memory(learn, &call), 20);
-}
-
-ETX_TEST(test_module_map_cancelled)
-{
-    scoped_model *model = learned_model(1, &variants[1]);
-    scoped struct sample *sample = new_sample(4);
-    scoped_event *event = event_of(sample);
-    scoped_context *context =
-        etx_test_context_with(1, 0, etx_test_cancel, NULL);
-    etx_graph *out = NULL;
-
-    ck_assert_status(
-        etx_graph_build(&out, context, model, event), ETX_ERR_CANCELLED);
-    ck_assert_ptr_null(out);
 }
 
 /* What a table of a file may not say. */

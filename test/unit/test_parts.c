@@ -212,41 +212,6 @@ ETX_TEST(test_parts_contain)
         etx_graph_part_free(part[p]);
 }
 
-struct making {
-    const struct job *job;
-    const int32_t *owners;
-};
-
-static etx_status make_part(void *argument)
-{
-    const struct making *making = argument;
-    etx_graph_part *part = NULL;
-    const etx_status status =
-        etx_graph_part_create(&part, making->job->graph, making->owners, 2, 1);
-
-    etx_graph_part_free(part);
-    return status;
-}
-
-static etx_status make_partition(void *argument)
-{
-    const struct making *making = argument;
-
-    return etx_graph_partition((int32_t *)(uintptr_t)making->owners,
-        making->job->graph, making->job->event, 2, ETX_PARTITION_KD);
-}
-
-ETX_TEST(test_parts_memory)
-{
-    scoped_job job = job_make_graph();
-    scoped int32_t *owners = make_owners(&job, 2, ETX_PARTITION_KD);
-    struct making making = {.job = &job};
-
-    making.owners = owners;
-    ck_assert_int_gt(etx_test_out_of_memory(make_partition, &making), 4);
-    ck_assert_int_gt(etx_test_out_of_memory(make_part, &making), 10);
-}
-
 ETX_TEST(test_parts_set_scores)
 {
     scoped_job job = job_make_graph();

@@ -12,7 +12,6 @@
 
 #include <fenv.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define N_METHODS ETX_N_LABEL_METHODS
 
@@ -267,41 +266,6 @@ ETX_TEST(test_track_building_cancel)
     }
     ck_assert_int_ge(n_polls, 4);
     ck_assert_int_eq(etx_tracks_count(tracks), n_pieces);
-}
-
-struct memory_call {
-    const etx_graph *graph;
-    const etx_event *event;
-    etx_label_options options;
-    int64_t n_tracks;
-};
-
-static etx_status make_tracks(void *argument)
-{
-    struct memory_call *call = argument;
-    etx_context *context = NULL;
-    etx_tracks *tracks = NULL;
-    etx_status status = etx_context_create(&context, NULL);
-
-    if (status == ETX_OK)
-        status = etx_graph_tracks(
-            &tracks, call->graph, context, call->event, &call->options);
-    if (status == ETX_OK)
-        call->n_tracks = etx_tracks_count(tracks);
-    etx_tracks_free(tracks);
-    etx_context_free(context);
-    return status;
-}
-
-ETX_TEST(test_track_building_out_of_memory, .rows = N_METHODS)
-{
-    scoped struct scored_edge *edges = new_branches(300);
-    scoped_graph *graph = new_graph(1200, 900, edges);
-    scoped_event *event = new_line_event(1200, NULL);
-    struct memory_call call = {graph, event, label_options(_i, 0.5f, 3), 0};
-
-    ck_assert_int_gt(etx_test_out_of_memory(make_tracks, &call), 4);
-    ck_assert_int_eq(call.n_tracks, 300);
 }
 
 /* A limit on scratch is an error, not a crash, and the context stays usable. */

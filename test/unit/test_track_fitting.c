@@ -4,7 +4,6 @@
 #include "fit_events.h"
 
 #include "base/random.h"
-#include "data/event.h"
 #include "stage/helix/layer_table.h"
 #include "stage/model.h"
 #include "stage/track_fitting/measurements.h"
@@ -689,48 +688,4 @@ ETX_TEST(test_track_fitting_resolve_refused)
     ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
         "n_holes -1 of track 0");
     ck_assert_ptr_null(left);
-}
-
-/* What a call needs, made before its allocations are counted. */
-struct call {
-    const struct fit_sample *sample;
-    const etx_event *event;
-    const etx_tracks *tracks;
-};
-
-static etx_status fit_and_select(void *argument)
-{
-    const struct call *const call = argument;
-    const uint8_t keep[2] = {0, 1};
-    const etx_fit_options options = options_with(0.0f);
-    etx_track_parameters out[2];
-    etx_context *context = NULL;
-    etx_tracks *selected = NULL;
-    etx_tracks *resolved_tracks = NULL;
-    etx_status status = etx_context_create(&context, NULL);
-
-    if (status == ETX_OK)
-        status = etx_fit_tracks(out, NULL, call->tracks, context, call->event,
-            &call->sample->detector, NULL, &options);
-    if (status == ETX_OK)
-        status = etx_tracks_select(&selected, call->tracks, keep, NULL);
-    if (status == ETX_OK)
-        status = etx_tracks_resolve(&resolved_tracks, call->tracks, out, 0, 1);
-    ck_assert_int_eq(resolved_tracks == NULL, status != ETX_OK);
-    if (selected != NULL)
-        ck_assert_int_eq(etx_tracks_count(selected), 1);
-    etx_tracks_free(selected);
-    etx_tracks_free(resolved_tracks);
-    etx_context_free(context);
-    return status;
-}
-
-ETX_TEST(test_track_fitting_out_of_memory)
-{
-    scoped struct fit_sample *sample = new_fit_sample(2, 1.0, 0.0);
-    scoped_tracks *tracks = fit_tracks_of(sample);
-    scoped_event *event = fit_event_of(sample);
-    struct call call = {sample, event, tracks};
-
-    ck_assert_int_gt(etx_test_out_of_memory(fit_and_select, &call), 3);
 }

@@ -3,12 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-#include "base/heap.h"
 #include "base/random.h"
 #include "base/sort.h"
 #include "data/tracks.h"
-
-#include <stdlib.h>
 
 #define MAX_HITS 60
 
@@ -170,38 +167,6 @@ ETX_TEST(test_tracks_no_lists)
     ck_assert_refused(
         etx_tracks_from_lists(&tracks, 1, 1, offsets, NULL), "hits is NULL");
     ck_assert_ptr_null(tracks);
-}
-
-static etx_status make_tracks(void *argument)
-{
-    const int32_t labels[] = {INT32_MAX, 5, INT32_MAX};
-    etx_tracks *tracks = NULL;
-    const etx_status status = etx_tracks_from_labels(&tracks, 3, labels);
-
-    (void)argument;
-    ck_assert_int_eq(tracks != NULL, status == ETX_OK);
-    etx_tracks_free(tracks);
-    return status;
-}
-
-static etx_status make_from_lists(void *argument)
-{
-    const int64_t offsets[] = {0, 2};
-    const int32_t hits[] = {7, 5};
-    etx_tracks *tracks = NULL;
-    const etx_status status =
-        etx_tracks_from_lists(&tracks, 9, 1, offsets, hits);
-
-    (void)argument;
-    ck_assert_int_eq(tracks != NULL, status == ETX_OK);
-    etx_tracks_free(tracks);
-    return status;
-}
-
-ETX_TEST(test_tracks_out_of_memory)
-{
-    ck_assert_int_ge(etx_test_out_of_memory(make_tracks, NULL), 6);
-    ck_assert_int_eq(etx_test_out_of_memory(make_from_lists, NULL), 4);
 }
 
 ETX_TEST(test_tracks_sort_order)

@@ -6,15 +6,13 @@
 #include "train/trainer.h"
 
 #include "eval_events.h"
+#include "io/safetensors.h"
 #include "support.h"
-#include "train/hash.h"
 #include "train_bench.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -361,34 +359,6 @@ ETX_TEST(test_train_checkpoint_mean_losses_are_checked, .rows = 2)
     ck_assert_fails(
         train_bench_load(bench.trainer), ETX_ERR_FORMAT, "mean loss");
     ck_assert(*mean == good);
-    train_bench_remove();
-}
-
-static etx_status save_and_export(void *argument)
-{
-    const struct train_bench *bench = argument;
-    etx_model *model = NULL;
-    etx_status status =
-        etx_trainer_save_checkpoint(bench->trainer, train_bench_path());
-
-    if (status == ETX_OK)
-        status = etx_trainer_model(&model, bench->trainer);
-    ck_assert((model != NULL) == (status == ETX_OK));
-    if (model != NULL)
-        ck_assert_str_eq(
-            etx_model_describe(model), etx_model_describe(bench->start));
-    etx_model_free(model);
-    return status;
-}
-
-/* Files and models of a host without memory are right or none. */
-ETX_TEST(test_train_checkpoint_no_memory)
-{
-    scoped_bench bench = train_bench_new(0, 1, NULL);
-    train_bench_steps(bench.trainer, 2);
-    ck_assert_ok(etx_trainer_model(&bench.start, bench.trainer));
-    ck_assert_int_gt(etx_test_out_of_memory(save_and_export, &bench), 20);
-    ck_assert_ok(train_bench_load(bench.trainer));
     train_bench_remove();
 }
 
