@@ -101,6 +101,7 @@ ETX_TEST(test_arguments_events)
     scoped_objects o = make_objects();
     const int32_t ids[N_HITS] = {0};
     const int64_t long_ids[N_HITS] = {0};
+    const int64_t offsets[] = {0, 0, 1};
     const float values[N_HITS * 6] = {0};
 
     EACH_NULL(etx_event_create(A(0, &o.new_event), N_HITS, NULL, A(1, points)),
@@ -134,6 +135,12 @@ ETX_TEST(test_arguments_events)
         "out", "path", "scales");
     EACH_NULL(etx_tracks_from_labels(A(0, &o.new_tracks), N_HITS, A(1, owners)),
         "out", "labels");
+    EACH_NULL(etx_tracks_from_lists(
+                  A(0, &o.new_tracks), N_HITS, 0, A(1, offsets), NULL),
+        "out", "offsets");
+    EACH_NULL(etx_tracks_from_lists(
+                  &o.new_tracks, N_HITS, 1, offsets + 1, A(0, owners)),
+        "hits");
     EACH_NULL(etx_tracks_write_csv(A(0, o.tracks), A(1, o.event), A(2, "none")),
         "tracks", "event", "path");
     EACH_NULL(
@@ -328,16 +335,11 @@ ETX_TEST(test_arguments_numbers_of_objects)
     const int32_t ids[N_HITS] = {0};
     const int32_t wrong[N_HITS] = {0, 1};
     const int32_t negative[N_HITS] = {0, -1};
-    etx_graph_options options = {.struct_size = 4};
     etx_evaluation rates = {.struct_size = 4};
     etx_evaluation_counts counts = {.struct_size = sizeof counts};
     scoped_event *other = etx_test_event(1, points);
     int32_t out[N_HITS];
 
-    ck_assert_refused(etx_event_set_features(o.event, 0, values),
-        "n_features 0 is not in 1..");
-    ck_assert_fails(etx_event_set_features(o.event, 1 << 20, values),
-        ETX_ERR_LIMIT, "n_features 1048576 is not in 1..");
     ck_assert_refused(etx_graph_set_edge_features(o.graph, -1, values),
         "n_features -1 is not in 0..");
     ck_assert_fails(etx_graph_set_edge_features(o.graph, 1 << 20, values),
@@ -345,9 +347,6 @@ ETX_TEST(test_arguments_numbers_of_objects)
     ck_assert_refused(
         etx_event_set_cells(o.event, 1, ids, ids, ids, values, o.detector),
         "the event has no modules");
-    ck_assert_refused(etx_graph_build_radius(&o.new_graph, o.context, N_HITS, 3,
-                          points, NULL, &options),
-        "graph options");
     ck_assert_refused(etx_evaluation_rates(&rates, &counts), "evaluation");
     ck_assert_refused(
         etx_graph_partition(out, o.graph, other, 1, ETX_PARTITION_PHI),
@@ -359,12 +358,6 @@ ETX_TEST(test_arguments_numbers_of_objects)
         ETX_ERR_LIMIT, "owner 1 of node 1 is not in 0..0");
     ck_assert_fails(etx_graph_part_create(&o.new_part, o.graph, negative, 1, 0),
         ETX_ERR_LIMIT, "owner -1 of node 1 is not in 0..0");
-    ck_assert_refused(etx_graph_build_module_map(
-                          &o.new_graph, o.context, o.model, o.event, 1),
-        "the model has no module map");
-    ck_assert_refused(etx_model_learn_first_pass(&o.new_model, o.model,
-                          (const etx_event *const *)&o.event, 1, NULL),
-        "the model has no completion");
 }
 
 ETX_TEST(test_arguments_numbers_of_trainers)
@@ -401,36 +394,82 @@ ETX_TEST(test_arguments_numbers_of_trainers)
     ck_assert_refused(etx_gradient_sum(slices, 1, -1), "n_values -1");
 }
 
-static const struct etx_test_change map_refused[] = {
-    {CHANGE(etx_module_map_options, min_pt, -1.0f), ETX_ERR_ARGUMENT,
-        "min_pt -1 is not at least 0"},
-    {CHANGE(etx_module_map_options, min_pt, NAN), ETX_ERR_ARGUMENT,
-        "min_pt is nan"},
-    {CHANGE(etx_module_map_options, tail, -0.1f), ETX_ERR_ARGUMENT,
-        "tail -0.1 is not in 0 to 0.499"},
-    {CHANGE(etx_module_map_options, tail, 0.5f), ETX_ERR_ARGUMENT,
-        "tail 0.5 is not in 0 to 0.499"},
-    {CHANGE(etx_module_map_options, margin, -1.0f), ETX_ERR_ARGUMENT,
-        "margin -1 is not in 0 to 1000"},
-    {CHANGE(etx_module_map_options, margin, 1001.0f), ETX_ERR_ARGUMENT,
-        "margin 1001 is not in 0 to 1000"},
-};
+/* The call with options of the wrong size, and with a field out of its bounds.
+ */
+#define BAD_OPTIONS(name, field, value, call)                                  \
+    do {                                                                       \
+        etx_##name##_options options;                                          \
+                                                                               \
+        ck_assert_refused(etx_##name##_options_init(NULL, sizeof options),     \
+            "options is NULL");                                                \
+        ck_assert_ok(etx_##name##_options_init(&options, sizeof options));     \
+        options.struct_size = 4;                                               \
+        ck_assert_refused(call, "options: struct_size 4");                     \
+        ck_assert_ok(etx_##name##_options_init(&options, sizeof options));     \
+        options.field = value;                                                 \
+        ck_assert_refused(call, #field " " #value);                            \
+    } while (0)
 
-ETX_TEST(test_arguments_map_options, .rows = ROWS(map_refused))
+ETX_TEST(test_arguments_options)
 {
     scoped_objects o = make_objects();
-    etx_module_map_options options;
+    const etx_event *const events[] = {o.event};
+    const double edges[] = {0.0, 1.0};
+    const int64_t particle_ids[N_HITS] = {0};
+    etx_context *new_context = NULL;
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_track_parameters parameters[1];
+    int32_t labels[N_HITS];
+    int64_t total[1], matched[1];
+    scoped_graph *scored = NULL;
 
-    ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
-    etx_test_set(&options, &map_refused[_i]);
-    ck_assert_refused(etx_model_learn_module_map(&o.new_model, o.model,
-                          (const etx_event *const *)&o.event, 1, &options),
-        map_refused[_i].error);
+    ck_assert_ok(etx_event_set_truth(o.event, particle_ids, NULL, 0, NULL));
+    ck_assert_ok(etx_event_set_modules(o.event, owners, owners, owners));
+    ck_assert_ok(etx_graph_from_edges(&scored, N_HITS, 1, (int32_t[]){0},
+        (int32_t[]){1}, (float[]){0.5f}, NULL));
+    BAD_OPTIONS(
+        context, n_threads, 257, etx_context_create(&new_context, &options));
+    ck_assert_ptr_null(new_context);
+    BAD_OPTIONS(graph, orientation, 3,
+        etx_graph_build_radius(
+            &o.new_graph, o.context, N_HITS, 3, points, NULL, &options));
+    BAD_OPTIONS(graph, max_edges, -1,
+        etx_graph_build_knn(
+            &o.new_graph, o.context, N_HITS, 3, points, NULL, &options));
+    BAD_OPTIONS(label, min_hits, 0,
+        etx_graph_label(labels, scored, o.context, o.event, &options));
+    BAD_OPTIONS(label, min_hits, 0,
+        etx_graph_tracks(&o.new_tracks, scored, o.context, o.event, &options));
+    BAD_OPTIONS(completion, min_layers, 21,
+        etx_model_learn_completion(&o.new_model, o.model, events, 1, &options));
+    BAD_OPTIONS(module_map, units, 2,
+        etx_model_learn_module_map(&o.new_model, o.model, events, 1, &options));
+    BAD_OPTIONS(fit, n_r, -1,
+        etx_fit_tracks(parameters, NULL, o.tracks, o.context, o.event,
+            o.detector, NULL, &options));
+    BAD_OPTIONS(evaluation, matching, 3,
+        etx_evaluate(&counts, o.event, o.tracks, &options));
+    BAD_OPTIONS(evaluation, matching, 3,
+        etx_evaluate_binned(
+            total, matched, o.event, o.tracks, 0, 1, edges, &options));
+    BAD_OPTIONS(evaluation, matching, 3,
+        etx_match(NULL, NULL, o.event, o.tracks, &options));
+    ck_assert_int_eq(counts.n_tracks, 0);
 }
 
 #define NOTHING_OF_NULL(getter) ck_assert(!getter(NULL))
 ETX_TEST(test_arguments_getters)
 {
+    etx_context_free(NULL);
+    etx_event_free(NULL);
+    etx_graph_free(NULL);
+    etx_tracks_free(NULL);
+    NOTHING_OF_NULL(etx_graph_n_nodes);
+    NOTHING_OF_NULL(etx_graph_n_edges);
+    NOTHING_OF_NULL(etx_graph_src);
+    NOTHING_OF_NULL(etx_graph_dst);
+    NOTHING_OF_NULL(etx_graph_offsets);
+    NOTHING_OF_NULL(etx_graph_scores);
     NOTHING_OF_NULL(etx_event_n_hits);
     NOTHING_OF_NULL(etx_event_hit_ids);
     NOTHING_OF_NULL(etx_event_positions);

@@ -290,23 +290,6 @@ IO_TEST(test_completion_options_at_their_ends)
         etx_model_learn_completion(&again, model, events, 1, &options));
 }
 
-static const struct etx_test_change bad_options[] = {
-    {CHANGE(etx_completion_options, max_distance, -1.0f), ETX_ERR_ARGUMENT,
-        "max_distance -1"},
-    {CHANGE(etx_completion_options, max_join, NAN), ETX_ERR_ARGUMENT,
-        "max_join"},
-    {CHANGE(etx_completion_options, max_random, -0.5f), ETX_ERR_ARGUMENT,
-        "max_random -0.5"},
-    {CHANGE(etx_completion_options, min_layers, -1), ETX_ERR_ARGUMENT,
-        "min_layers -1"},
-    {CHANGE(etx_completion_options, min_layers, 21), ETX_ERR_ARGUMENT,
-        "min_layers 21 is not in 0..20"},
-    {CHANGE(etx_completion_options, min_pt, 0.0f), ETX_ERR_ARGUMENT,
-        "min_pt 0"},
-    {CHANGE(etx_completion_options, struct_size, 4), ETX_ERR_ARGUMENT,
-        "struct_size 4"},
-};
-
 ETX_TEST(test_completion_refused)
 {
     scoped_model *model = learned_model();
@@ -320,6 +303,7 @@ ETX_TEST(test_completion_refused)
     const etx_event *const no_truth[] = {bare};
     etx_tracks *out = NULL;
     etx_model *learned = NULL;
+    etx_completion_options options;
 
     ck_assert_refused(
         etx_complete_tracks(&out, tracks, context, without, event, NULL),
@@ -336,15 +320,11 @@ ETX_TEST(test_completion_refused)
     ck_assert_refused(
         etx_model_learn_completion(&learned, model, no_truth, 1, NULL),
         "event 0 has no modules");
-    for (size_t k = 0; k < sizeof bad_options / sizeof *bad_options; k++) {
-        etx_completion_options options;
-
-        ck_assert_ok(etx_completion_options_init(&options, sizeof options));
-        etx_test_set(&options, &bad_options[k]);
-        ck_assert_fails(
-            etx_complete_tracks(&out, tracks, context, model, event, &options),
-            bad_options[k].status, bad_options[k].error);
-    }
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    options.min_layers = 21;
+    ck_assert_refused(
+        etx_complete_tracks(&out, tracks, context, model, event, &options),
+        "min_layers 21 is not in 0..20");
     ck_assert_ptr_null(out);
     ck_assert_ptr_null(learned);
 }

@@ -97,24 +97,6 @@ ETX_TEST(test_event_truth)
         ck_assert_float_eq(event->weight[i], 0.25f);
 }
 
-ETX_TEST(test_event_getters_of_null)
-{
-    ck_assert_int_eq(etx_event_n_hits(NULL), 0);
-    ck_assert_ptr_null(etx_event_hit_ids(NULL));
-    ck_assert_ptr_null(etx_event_positions(NULL));
-    ck_assert_ptr_null(etx_event_particle_ids(NULL));
-    ck_assert_int_eq(etx_event_n_particles(NULL), 0);
-    ck_assert_ptr_null(etx_event_particles(NULL));
-    ck_assert_ptr_null(etx_event_cell_features(NULL));
-    ck_assert_ptr_null(etx_event_volume_ids(NULL));
-    ck_assert_ptr_null(etx_event_layer_ids(NULL));
-    ck_assert_ptr_null(etx_event_module_ids(NULL));
-    ck_assert_ptr_null(etx_event_weights(NULL));
-    ck_assert_int_eq(etx_event_n_features(NULL), 0);
-    ck_assert_ptr_null(etx_event_features(NULL));
-    etx_event_free(NULL);
-}
-
 ETX_TEST(test_event_getters)
 {
     static const int32_t ids[3][N] = {{7, 8}, {2, 4, 6}, {1, 3, 5, 9}};

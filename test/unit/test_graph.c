@@ -283,16 +283,6 @@ ETX_TEST(test_graph_refused, .rows = ROWS(refused))
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
 
-ETX_TEST(test_graph_null)
-{
-    ck_assert_int_eq(etx_graph_n_nodes(NULL) + etx_graph_n_edges(NULL), 0);
-    ck_assert_ptr_null(etx_graph_src(NULL));
-    ck_assert_ptr_null(etx_graph_dst(NULL));
-    ck_assert_ptr_null(etx_graph_offsets(NULL));
-    ck_assert_ptr_null(etx_graph_scores(NULL));
-    etx_graph_free(NULL);
-}
-
 /* A graph that is on the host alone says so, and why. */
 ETX_TEST(test_graph_not_on_device)
 {

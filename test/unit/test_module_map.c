@@ -384,18 +384,6 @@ ETX_TEST(test_module_map_notes_its_events, .rows = 4)
     ck_assert_ptr_null(strstr(training, "by hand"));
 }
 
-static const struct etx_test_change bad_options[] = {
-    {CHANGE(etx_module_map_options, units, 2), ETX_ERR_ARGUMENT, "units 2"},
-    {CHANGE(etx_module_map_options, use_triplets, 2), ETX_ERR_ARGUMENT,
-        "use_triplets 2"},
-    {CHANGE(etx_module_map_options, min_pt, NAN), ETX_ERR_ARGUMENT, "min_pt"},
-    {CHANGE(etx_module_map_options, tail, 0.5f), ETX_ERR_ARGUMENT, "tail 0.5"},
-    {CHANGE(etx_module_map_options, margin, -1.0f), ETX_ERR_ARGUMENT,
-        "margin -1"},
-    {CHANGE(etx_module_map_options, struct_size, 4), ETX_ERR_ARGUMENT,
-        "struct_size 4"},
-};
-
 ETX_TEST(test_module_map_refused)
 {
     scoped_model *model = learned_model(1, &variants[0]);
@@ -443,15 +431,6 @@ ETX_TEST(test_module_map_refused)
     ck_assert_refused(
         etx_model_learn_module_map(&learned, model, no_hits, 1, NULL),
         "no track of the events has two hits");
-    for (size_t k = 0; k < sizeof bad_options / sizeof *bad_options; k++) {
-        etx_module_map_options options;
-
-        ck_assert_ok(etx_module_map_options_init(&options, sizeof options));
-        etx_test_set(&options, &bad_options[k]);
-        ck_assert_fails(
-            etx_model_learn_module_map(&learned, model, events, 1, &options),
-            bad_options[k].status, bad_options[k].error);
-    }
     ck_assert_ptr_null(out);
     ck_assert_ptr_null(learned);
 }

@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A struct that began with the first two fields and has grown by one. */
@@ -146,8 +147,64 @@ ETX_TEST(test_options_tables, .rows = ROWS(types))
         types[_i]->name);
 }
 
-/* Defaults are within their bounds, and a number beyond a bound is refused. */
+/* Bounds of the fields, in the order of ETX_OPTIONS_TYPES: a change of one is a
+ * change of the interface. */
+static const char *const bounds[] = {
+    "device 0..2147483647, device_index 0..2147483647, n_threads 1..256, "
+    "cpu_level 0..3, cancel_interval 0..2147483647, memory_limit 0..inf, "
+    "precision 0..4, keep_graphs 0..2",
+    "radius positive..finite, max_neighbours 0..2147483647, orientation 0..2, "
+    "max_edges 0..2147483647",
+    "method 0..3, cut 0..1, min_hits 1..2147483647, sure_cut 0..1, "
+    "strong_cut 0..1, support_hits 1..2147483647, max_curvature_change 0..inf, "
+    "max_polar_change 0..1",
+    "max_distance 0..inf, max_join 0..inf, max_random 0..inf, "
+    "min_layers 0..20, min_pt 0.01..inf",
+    "min_layers 3..20, min_pt 0.01..inf, max_distance 0..inf, "
+    "max_random 0..inf, min_hits 0..2147483647",
+    "units 0..1, use_triplets 0..1, min_pt 0..inf, tail 0..0.499, "
+    "margin 0..1000",
+    "field -100..100, material 0..10, mass 0..1000, "
+    "resolution_scale 0.001..1000, max_hit_chi2 0..finite, n_r 0..16384, "
+    "n_z 0..16384, max_r 0..finite, max_z 0..finite, energy_loss 0..10, "
+    "reserved 0..0",
+    "matching 0..2, matching_fraction 0.5..below 1, min_pt 0..finite, "
+    "max_eta positive..inf, min_particle_hits 1..2147483647, "
+    "min_track_hits 1..2147483647, charged_only 0..1",
+};
+
+static void append_bound(char *text, double bound)
+{
+    char number[32];
+
+    (void)snprintf(number, sizeof number, "%.6g", bound);
+    if (bound == floor(bound))
+        (void)snprintf(number, sizeof number, "%.0f", bound);
+    strcat(text, bound == (double)FLT_TRUE_MIN             ? "positive"
+                 : bound == (double)nextafterf(1.0f, 0.0f) ? "below 1"
+                 : bound == (double)FLT_MAX                ? "finite"
+                 : bound >= (double)INT64_MAX              ? "inf"
+                                                           : number);
+}
+
 ETX_TEST(test_options_bounds, .rows = ROWS(types))
+{
+    char text[1000] = "";
+
+    for (int32_t k = 0; k < types[_i]->n_fields; k++) {
+        const struct etx_field *field = &types[_i]->field[k];
+
+        if (field->kind == ETX_FIELD_POINTER)
+            continue;
+        strcat(strcat(text, text[0] == '\0' ? "" : ", "), field->name);
+        append_bound(strcat(text, " "), field->low);
+        append_bound(strcat(text, ".."), field->high);
+    }
+    ck_assert_str_eq(text, bounds[_i]);
+}
+
+/* Defaults are within their bounds, and a number beyond a bound is refused. */
+ETX_TEST(test_options_checked, .rows = ROWS(types))
 {
     const struct etx_options_type *one = types[_i];
     char values[256];
@@ -172,27 +229,36 @@ ETX_TEST(test_options_bounds, .rows = ROWS(types))
 }
 
 static const struct {
-    double low, high;
-    float value;
+    int32_t kind;
+    double low, high, value;
     const char *error;
-} reals[] = {
-    {0, 1, NAN, "x is nan"},
-    {0, 1, 1.5f, "x 1.5 is not in 0 to 1"},
-    {0, INFINITY, -INFINITY, "x -inf is not at least 0"},
-    {FLT_TRUE_MIN, INFINITY, 0.0f, "x 0 is not positive"},
-    {FLT_TRUE_MIN, FLT_MAX, INFINITY, "x inf is not finite"},
+} errors[] = {
+    {ETX_FIELD_INT32, 0, 20, 21, "owner: x 21 is not in 0..20"},
+    {ETX_FIELD_INT32, 0, 20, -1, "owner: x -1 is not in 0..20"},
+    {ETX_FIELD_INT32, 1, INT32_MAX, 0, "owner: x 0 is below 1"},
+    {ETX_FIELD_INT32, 0, 0, 7, "owner: x is 7 and must be 0"},
+    {ETX_FIELD_FLOAT, 0, 1, (double)NAN, "owner: x is nan"},
+    {ETX_FIELD_FLOAT, 0, 1, 1.5, "owner: x 1.5 is not in 0 to 1"},
+    {ETX_FIELD_FLOAT, 0, 1, -0.5, "owner: x -0.5 is not in 0 to 1"},
+    {ETX_FIELD_FLOAT, 0, HUGE_VAL, -HUGE_VAL,
+        "owner: x -inf is not at least 0"},
+    {ETX_FIELD_FLOAT, FLT_TRUE_MIN, HUGE_VAL, 0, "owner: x 0 is not positive"},
+    {ETX_FIELD_FLOAT, FLT_TRUE_MIN, FLT_MAX, HUGE_VAL,
+        "owner: x inf is not finite"},
 };
 
-ETX_TEST(test_options_real_errors, .rows = ROWS(reals))
+ETX_TEST(test_options_errors, .rows = ROWS(errors))
 {
-    const struct etx_field field = {"x", sizeof(uint32_t), ETX_FIELD_FLOAT, 0.0,
-        reals[_i].low, reals[_i].high, NULL};
+    const struct etx_field field = {"x", sizeof(uint32_t), errors[_i].kind, 0.0,
+        errors[_i].low, errors[_i].high, NULL};
     const struct etx_options_type one = {"one", 8, 8, 1, &field};
-    struct {
-        uint32_t struct_size;
-        float x;
-    } options = {8, reals[_i].value};
+    const float real = (float)errors[_i].value;
+    const int32_t whole =
+        field.kind == ETX_FIELD_INT32 ? (int32_t)errors[_i].value : 0;
+    char options[8] = {8};
 
+    memcpy(options + field.offset,
+        field.kind == ETX_FIELD_INT32 ? (const void *)&whole : &real, 4);
     ck_assert_refused(
-        etx_options_check("owner", &options, &one), reals[_i].error);
+        etx_options_check("owner", options, &one), errors[_i].error);
 }

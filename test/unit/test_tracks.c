@@ -105,11 +105,6 @@ ETX_TEST(test_tracks_refused)
     ck_assert_refused(
         etx_tracks_from_labels(&tracks, 3, labels), "label 1 is -2");
     ck_assert_ptr_null(tracks);
-    ck_assert_int_eq(etx_tracks_count(NULL), 0);
-    ck_assert_int_eq(etx_tracks_n_hits(NULL), 0);
-    ck_assert_ptr_null(etx_tracks_offsets(NULL));
-    ck_assert_ptr_null(etx_tracks_hits(NULL));
-    etx_tracks_free(NULL);
 }
 
 /* Lists are kept as they are: shared hits, empty tracks, any order. */
@@ -151,21 +146,6 @@ ETX_TEST(test_tracks_bad_lists, .rows = ROWS(bad_lists))
         etx_tracks_from_lists(&tracks, bad_lists[_i].n_hits,
             bad_lists[_i].n_tracks, bad_lists[_i].offsets, bad_lists[_i].hits),
         bad_lists[_i].error);
-    ck_assert_ptr_null(tracks);
-}
-
-ETX_TEST(test_tracks_no_lists)
-{
-    static const int64_t offsets[] = {0, 1};
-    static const int32_t hits[] = {0};
-    etx_tracks *tracks = NULL;
-
-    ck_assert_refused(
-        etx_tracks_from_lists(NULL, 1, 1, offsets, hits), "out is NULL");
-    ck_assert_refused(
-        etx_tracks_from_lists(&tracks, 1, 1, NULL, hits), "offsets is NULL");
-    ck_assert_refused(
-        etx_tracks_from_lists(&tracks, 1, 1, offsets, NULL), "hits is NULL");
     ck_assert_ptr_null(tracks);
 }
 
