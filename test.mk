@@ -283,7 +283,7 @@ COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(COVERAGE_INPUTS) \
 COVERAGE_SAMPLE := quick
 # With suites that train and call most operators within seconds.
 COVERAGE_OF_SAMPLE := quick suite:train_losses suite:dist_team \
-    suite:checkop_linear $(if $(SHIM_CXX),$(COVERAGE_INPUTS))
+    suite:checkop_training $(if $(SHIM_CXX),$(COVERAGE_INPUTS))
 coverage: deps
 	$(call instrument,coverage,$(COVERAGE),exatrkx-tests $(if $(ITEMS),,\
 	    faults-tests) $(if $(SHIM_CXX),cuda-shim-tests),$(COVERAGE_FLAGS))

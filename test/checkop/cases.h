@@ -10,23 +10,6 @@
 #include "checkop.h"
 #include "op/shared/layers.h"
 
-void checkop_linear(
-    struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out);
-void checkop_linear_backward(
-    struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out);
-void checkop_norm(
-    struct checkop_case *out, int32_t norm, int64_t n_rows, int32_t width);
-void checkop_norm_backward(
-    struct checkop_case *out, int32_t norm, int64_t n_rows, int32_t width);
-/* Steps of a perceptron, run as a perceptron of this step alone. */
-etx_status checkop_run_linear(const struct etx_op_table *ops,
-    struct etx_stream *stream, const struct etx_linear_args *args);
-etx_status checkop_run_linear_backward(const struct etx_op_table *ops,
-    struct etx_stream *stream, const struct etx_linear_backward_args *args);
-etx_status checkop_run_norm(const struct etx_op_table *ops,
-    struct etx_stream *stream, const struct etx_norm_args *args);
-etx_status checkop_run_norm_backward(const struct etx_op_table *ops,
-    struct etx_stream *stream, const struct etx_norm_backward_args *args);
 /* in_place: y is x, and d_x is d_y. */
 void checkop_activation(
     struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place);

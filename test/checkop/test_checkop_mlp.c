@@ -53,12 +53,33 @@ static const struct checkop_perceptron shapes[] = {
     {66, PARTS(9), .n_added = 3, LAYERS(20, 16), HIDDEN(BATCH, ELU)},
     {0, PARTS(3, 4), .gathered = 1, LAYERS(8, 2), .norm = ETX_NORM_LAYER},
     {0, PARTS(3), LAYERS(8), .last_norm = ETX_NORM_BATCH},
+    /* one linear of odd, prime and wide sizes, and nothing but a norm */
+    {257, PARTS(5), LAYERS(1)}, {64, PARTS(67), LAYERS(64)},
+    {31, PARTS(128), LAYERS(100)}, {1000, PARTS(12), LAYERS(33)},
+    {7, PARTS(300), LAYERS(9)}, {1, PARTS(1), LAYERS(1), .no_bias = 1},
+    {33, .n_added = 1, LAYERS(67), .no_bias = 1, .last_norm = ETX_NORM_LAYER},
+    {5, .n_added = 1, LAYERS(300), .no_bias = 1, .last_norm = ETX_NORM_LAYER},
+    {257, .n_added = 1, LAYERS(17), .no_bias = 1, .last_norm = ETX_NORM_BATCH},
+    {31, .n_added = 1, LAYERS(128), .no_bias = 1, .last_norm = ETX_NORM_L2},
     /* rows enough for many blocks */
     {9001, PARTS(5, 3), .gathered = 1, LAYERS(8, 3), HIDDEN(LAYER, SILU)}};
 #define N_SHAPES   ROWS(shapes)
 #define LONG_SHAPE (N_SHAPES - 1)
 
 CHECKOP_VERIFY(test_mlp_shapes, N_SHAPES, checkop_mlp(&one, &shapes[_i]))
+
+/* Zeros, denormals and products up to 1e30. */
+CHECKOP_TEST(test_mlp_extremes)
+{
+    const struct checkop_perceptron shape = {33, PARTS(19), LAYERS(23)};
+    struct checkop_case one;
+
+    check.values = CHECKOP_PRODUCTS;
+    checkop_mlp(&one, &shape);
+    checkop_verify(&one);
+    checkop_mlp_backward(&one, &shape);
+    checkop_verify(&one);
+}
 
 /* The perceptron with layers that were made ready before. */
 static etx_status run_prepared(const struct etx_op_table *ops,

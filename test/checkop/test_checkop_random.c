@@ -84,12 +84,8 @@ MAKE(find_not_finite, size(2000), below(3))
 MAKE(read_edge_index, size(2000), below(3))
 MAKE(gather, size(300), width(130), below(2))
 MAKE(hinge_loss, below(2), width(300), size(1000), width(12))
-MAKE(linear, size(200), width(130), width(130))
-MAKE(linear_backward, size(200), width(130), width(130))
 MAKE(module_map, size(2000), width(200), below(2), below(2))
 MAKE(narrow, size(2000), 1 + below(ETX_N_HALVES - 1))
-MAKE(norm, ETX_NORM_LAYER + below(3), size(200), 4 + width(100))
-MAKE(norm_backward, ETX_NORM_LAYER + below(3), size(200), 4 + width(100))
 MAKE(radius_graph, size(400), width(12),
     etx_random_uniform(&check.random) * 2.0f + 1e-3f, below(3) ? 0 : width(40),
     below(2), below(2))
@@ -198,18 +194,16 @@ static const struct {
     RANDOM(fill, EXTREME), RANDOM(find_not_finite, EXTREME),
     RANDOM(gather, EXTREME), RANDOM(gather_edges, NORMAL),
     RANDOM(graph_index, NORMAL), RANDOM(hinge_loss, NORMAL),
-    RANDOM(line_graph, NORMAL), RANDOM(linear, PRODUCTS),
-    RANDOM(linear_backward, NORMAL), RANDOM(mlp, NORMAL),
+    RANDOM(line_graph, NORMAL), RANDOM(mlp, NORMAL),
     RANDOM(mlp_backward, NORMAL), RANDOM(module_map, NORMAL),
-    RANDOM(mutual_best, NORMAL), RANDOM(narrow, EXTREME), RANDOM(norm, NORMAL),
-    RANDOM(norm_backward, NORMAL), RANDOM(outward_edges, NORMAL),
-    RANDOM(outward_key, NORMAL), RANDOM(radius_graph, NORMAL),
-    RANDOM(read_edge_index, NORMAL), RANDOM(row_dot, PRODUCTS),
-    RANDOM(scale, PRODUCTS), RANDOM(scatter, EXTREME),
-    RANDOM(segment_reduce, PRODUCTS), RANDOM(segment_reduce_backward, NORMAL),
-    RANDOM(square_loss, NORMAL), RANDOM(sum_squares, PRODUCTS),
-    RANDOM(walkthrough, NORMAL), RANDOM(widen, EXTREME),
-    RANDOM(write_edge_index, NORMAL)};
+    RANDOM(mutual_best, NORMAL), RANDOM(narrow, EXTREME),
+    RANDOM(outward_edges, NORMAL), RANDOM(outward_key, NORMAL),
+    RANDOM(radius_graph, NORMAL), RANDOM(read_edge_index, NORMAL),
+    RANDOM(row_dot, PRODUCTS), RANDOM(scale, PRODUCTS),
+    RANDOM(scatter, EXTREME), RANDOM(segment_reduce, PRODUCTS),
+    RANDOM(segment_reduce_backward, NORMAL), RANDOM(square_loss, NORMAL),
+    RANDOM(sum_squares, PRODUCTS), RANDOM(walkthrough, NORMAL),
+    RANDOM(widen, EXTREME), RANDOM(write_edge_index, NORMAL)};
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
