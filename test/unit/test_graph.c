@@ -307,46 +307,6 @@ ETX_TEST(test_graph_not_on_device)
 
 /* ------------------------------------------------------------ triplets -- */
 
-/* Every pair of edges of which the first ends where the second begins. */
-static void check_triplets(
-    const struct etx_graph *triplets, const struct etx_graph *graph)
-{
-    int64_t n = 0;
-
-    check_graph(triplets);
-    ck_assert_int_eq(triplets->n_nodes, graph->n_edges);
-    ck_assert_ptr_null(triplets->score);
-    for (int64_t b = 0; b < graph->n_edges; b++)
-        for (int64_t a = 0; a < graph->n_edges; a++) {
-            if (graph->dst[a] != graph->src[b])
-                continue;
-            if (n == triplets->n_edges || triplets->src[n] != a ||
-                triplets->dst[n] != b)
-                ck_abort_msg("triplet %d is not of edges %d and %d", (int)n,
-                    (int)a, (int)b);
-            n++;
-        }
-    ck_assert_int_eq(n, triplets->n_edges);
-}
-
-ETX_TEST(test_graph_to_triplets, .rows = 3)
-{
-    struct etx_random random;
-    struct edges edges;
-    scoped_context *context = etx_test_context_with(1 << _i, 0, NULL, NULL);
-
-    etx_random_init(&random, 21, 0, 0);
-    for (int round = 0; round < 30; round++) {
-        make_edges(&edges, &random);
-        scoped_graph *graph = make_graph(&edges, 1, NULL);
-        scoped_graph *triplets = NULL;
-
-        ck_assert_ok(
-            etx_graph_to_triplets(&triplets, graph, context, INT32_MAX));
-        check_triplets(triplets, graph);
-    }
-}
-
 /* Hits 0, 1, then 2, 3, then 4, 5, each joined to both next: at 2 and at 3 two
  * doublets end and two begin, which makes eight triplets. */
 static etx_graph *three_layers(void)
