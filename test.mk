@@ -98,10 +98,11 @@ $(BROKEN_POOL:$(BUILD)/test/%=$(BUILD)/gen/%.c): src/base/threads.c
 	    $< > $@ && ! cmp -s $< $@
 $(BROKEN_POOL): $(BROKEN_POOL:$(BUILD)/test/%=$(BUILD)/obj/gen/%.o) $(TESTS_PARTS)
 	$(call link,$(TESTS_LDLIBS))
-$(FAULTS): $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
-	$(call link,-Wl$(comma)--wrap=etx_arena_alloc \
-	    -Wl$(comma)--wrap=etx_check_cancelled \
-	    $(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK) -ldl)
+FAULTS_PARTS := $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
+FAULTS_LDLIBS = -Wl$(comma)--wrap=etx_arena_alloc \
+    -Wl$(comma)--wrap=etx_check_cancelled $(TESTS_LDLIBS) -ldl
+$(FAULTS): $(FAULTS_PARTS)
+	$(call link,$(FAULTS_LDLIBS))
 $(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY): private LINKER := $(CXX)
 $(SHIM_LIBRARY): $(filter-out $(BUILD)/obj/test/% %/shared_memory.cu.o,\
     $(SHIM_OBJECTS)) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o)
@@ -222,7 +223,7 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 TSAN := -fsanitize=thread -finstrument-functions \
     -finstrument-functions-exclude-file-list=src/op/
 TSAN_SUITES := threads stress stages host edge_bins graph checkop_radius_graph \
-    checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
+    checkop_line_graph checkop_mlp train_differential dist_comm \
     dist_training dist_parts dist_team first_pass completion module_map \
     own_edge_features track_building track_fitting parts differential
 TSAN_SAMPLE := suite:threads suite:stress
@@ -235,12 +236,14 @@ asan: deps
 # MUTATE='--share 1 src/io/csv.c'.
 MUTATE ?=
 check-mutants: deps
-	$(call instrument,asan,$(ASAN),exatrkx-tests)
+	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@python3 test/mutation/mutate.py \
 	    --compile '$(CC) $(filter-out -DNDEBUG,$(CFLAGS_ALL))' \
 	    --sanitize '$(ASAN)' --link '$(CC) $(ASAN)' --objects '$(patsubst \
 	    $(LIB)/%,build/asan/lib/%,$(TESTS_PARTS:$(BUILD)/%=build/asan/%))' \
-	    --libraries '$(TESTS_LDLIBS)' --out build/asan/mutation $(MUTATE)
+	    --libraries '$(TESTS_LDLIBS)' --faults-objects '$(patsubst \
+    $(LIB)/%,build/asan/lib/%,$(FAULTS_PARTS:$(BUILD)/%=build/asan/%))' \
+    --faults-libraries '$(FAULTS_LDLIBS)' --out build/asan/mutation $(MUTATE)
 # Every program as its users run it, also with wrong options and files, and the
 # test of the stages for ACTS; a leak changes the exit code.
 check-leaks: programs
@@ -255,7 +258,7 @@ tsan: deps
 	    $(or $(ITEMS),$(TSAN_SUITES:%=suite:%))
 # Threads that stop at random, under ThreadSanitizer; a broken pool must fail.
 SCHEDULES ?= 1 2 3
-SCHEDULE_SUITES := threads stress train_cache dist_comm dist_parts
+SCHEDULE_SUITES := threads stress train_differential dist_comm dist_parts
 check-schedule: deps
 	$(call instrument,tsan,$(TSAN),exatrkx-tests broken-pool)
 	@$(CC) -shared -fPIC -O1 $(WARNINGS) test/schedule/yield.c \

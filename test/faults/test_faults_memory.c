@@ -7,7 +7,8 @@
  * allocation fails alone and with all that follow; of many requests of scratch
  * memory and moments to cancel, MAX_TRIED at equal distances, unless ETX_FAULTS
  * is set. The allocator of the host is what malloc is called by: where malloc
- * can fail, its failures are tried with ETX_FAULTS alone.
+ * can fail, its failures are tried with ETX_FAULTS alone. ETX_SCENARIO: part of
+ * a scenario's name, for those alone.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -117,6 +118,10 @@ static void try_all(
 
 static void try_scenario(int row, enum faults_kind kind)
 {
+    const char *const only = getenv("ETX_SCENARIO");
+
+    if (only != NULL && strstr(faults_scenarios[row].name, only) == NULL)
+        return;
     faults_open();
     try_all(&faults_scenarios[row], kind);
     faults_close();

@@ -3,7 +3,8 @@
 """Break a source in one small way at a time and see a suite fail.
 
 mutate.py --compile COMMAND --sanitize FLAGS --link COMMAND --objects OBJECTS
-          --libraries LIBRARIES [--share S] [--seed N] [--out FOLDER] [SOURCE ...]
+          --libraries LIBRARIES --faults-objects OBJECTS
+          --faults-libraries LIBRARIES [--share S] [--seed N] [--out FOLDER] [SOURCE ...]
 
 A mutant has one comparison, operator or constant changed, one statement removed
 or one condition turned round. It is killed when one of the suites of its source
@@ -23,11 +24,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The suites that test a source, the one that kills most first.
-IO_MODEL = ["io_model", "io_config", "io_safetensors", "io_model_host", "options"]
+# The suites that test a source, the one that kills most first; faults:NAME is the
+# suite faults_memory for the scenarios that have this in their names.
+IO_MODEL = ["io_model", "io_config", "io_safetensors", "io_model_host", "options",
+            "faults:model_load", "faults:model_save"]
+IO_EVENT = ["io_event", "io_csv", "io_files", "faults:event_read"]
 LABELS = ["track_building", "checkop_labels"]
-COMPLETION = ["completion", "track_building"]
-FIRST_PASS = ["first_pass", "first_pass_overlaps"]
+COMPLETION = ["completion", "learned_tables", "track_building",
+              "faults:complete_tracks"]
+FIRST_PASS = ["first_pass", "learned_tables", "first_pass_overlaps",
+              "faults:find_long_tracks"]
 SUITES = {
     "src/base/json.c": ["json", "io_config", "train_config"],
     "src/base/json_parse.c": ["json", "io_safetensors"],
@@ -36,12 +42,12 @@ SUITES = {
     "src/base/text_format.c": ["text"],
     "src/base/decimal.c": ["text"],
     "src/io/config.c": IO_MODEL,
-    "src/io/csv.c": ["io_csv", "io_event", "io_files"],
-    "src/io/csv_text.c": ["io_csv", "io_event", "io_files"],
-    "src/io/detector_csv.c": ["io_event", "io_csv"],
-    "src/io/event_csv.c": ["io_event", "io_csv", "io_files"],
-    "src/io/features_csv.c": ["io_event", "io_files", "features"],
-    "src/io/tracks_csv.c": ["io_tracks", "io_files"],
+    "src/io/csv.c": IO_EVENT,
+    "src/io/csv_text.c": IO_EVENT,
+    "src/io/detector_csv.c": IO_EVENT + ["faults:detector_read"],
+    "src/io/event_csv.c": IO_EVENT,
+    "src/io/features_csv.c": ["features"] + IO_EVENT,
+    "src/io/tracks_csv.c": ["io_tracks", "io_files", "faults:csv"],
     "src/io/gzip.c": ["io_files", "io_csv"],
     "src/io/file.c": ["io_files"],
     "src/io/model_file.c": IO_MODEL + ["io_tables"],
@@ -49,12 +55,14 @@ SUITES = {
     "src/io/safetensors_write.c": IO_MODEL,
     "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],
     "src/io/table_tensors.c": ["io_tables"] + IO_MODEL,
-    "src/train/checkpoint.c": ["train_steps", "train_stability"],
+    "src/train/checkpoint.c": ["train_steps", "train_differential",
+                               "faults:checkpoint"],
     "src/train/config.c": ["train_config"],
     "src/train/config_check.c": ["train_config"],
     "src/train/config_sections.c": ["train_config"],
     "src/train/graphs/graph_file.c": ["train_cache"],
-    "src/data/event_truth.c": ["event", "io_event", "eval_matching"],
+    "src/data/event_truth.c": ["event", "io_event", "eval_matching",
+                               "faults:event_set"],
     "src/data/hit_order.c": ["completion", "first_pass", "train_truth"],
     "src/data/learned_table.c": ["io_tables", "completion", "first_pass"] + IO_MODEL,
     "src/op/ref/best_first.c": ["best_first", "checkop_chains"],
@@ -177,20 +185,27 @@ class Mutator:
             return None
         return self.object.read_bytes()
 
-    def program(self, text, name):
-        """The suites with the text in place of the source."""
-        self.compile(text, name, self.options.sanitize)
-        program = self.out / "mutant"
+    def program(self, name, objects, libraries):
+        """The suites with the object in place of the source's."""
+        program = self.out / name
         subprocess.run([*shlex.split(self.options.link), str(self.object),
-                        *shlex.split(self.options.objects),
-                        *shlex.split(self.options.libraries), "-o", str(program)],
-                       check=True)
+                        *shlex.split(objects), *shlex.split(libraries), "-o",
+                        str(program)], check=True)
         return program
 
-    def killer(self, program, suites):
-        """The suite that fails, or None."""
+    def killer(self, text, name, suites):
+        """The suite that fails with the text in place of the source, or None."""
+        self.compile(text, name, self.options.sanitize)
+        tests = self.program("mutant", self.options.objects, self.options.libraries)
+        faults = None
         for suite in suites:
-            environment = dict(os.environ, CK_RUN_SUITE=suite, CK_DEFAULT_TIMEOUT="300",
+            program, scenario = tests, ""
+            if suite.startswith("faults:"):
+                faults = faults or self.program(
+                    "faults", self.options.faults_objects, self.options.faults_libraries)
+                program, (suite, scenario) = faults, ("faults_memory", suite[7:])
+            environment = dict(os.environ, CK_RUN_SUITE=suite, ETX_SCENARIO=scenario,
+                               CK_DEFAULT_TIMEOUT="300",
                                CK_VERBOSITY="silent", LOCPATH=str(self.out.resolve()),
                                ASAN_OPTIONS=SANITIZER_OPTIONS)
             try:
@@ -209,7 +224,7 @@ class Mutator:
         suites = SUITES[path]
         name = path.replace("/", "_").removesuffix(".c")
         original = self.compile(text, name)
-        if self.killer(self.program(text, name), suites) is not None:
+        if self.killer(text, name, suites) is not None:
             sys.exit(f"{path}: its suites fail without a change")
         mutants = mutants_of(text)
         draw = random.Random(f"{self.options.seed} {path}")
@@ -222,7 +237,7 @@ class Mutator:
             if made is None or made == original:
                 continue
             tried += 1
-            if self.killer(self.program(mutant, name), suites) is not None:
+            if self.killer(mutant, name, suites) is not None:
                 killed += 1
                 continue
             line = text.count("\n", 0, begin) + 1
@@ -234,7 +249,8 @@ class Mutator:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("compile", "sanitize", "link", "objects", "libraries"):
+    for name in ("compile", "sanitize", "link", "objects", "libraries",
+                 "faults-objects", "faults-libraries"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,5 +1,5 @@
-/* test_learned_tables.c -- what all tables that a model learns from tracks have in
- * common: events that say nothing, and what is refused.
+/* test_learned_tables.c -- what all tables that a model learns from tracks have
+ * in common: events that say nothing, and what is refused.
  *
  * In the detector of cylinders.h.
  *
@@ -40,8 +40,8 @@ static etx_status build(int64_t *n_found, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
     scoped_graph *graph = NULL;
-    const etx_status status = etx_graph_build_module_map(
-        &graph, context, model, event, INT32_MAX);
+    const etx_status status =
+        etx_graph_build_module_map(&graph, context, model, event, INT32_MAX);
 
     *n_found = etx_graph_n_edges(graph);
     return status;
@@ -66,7 +66,8 @@ static const struct {
         const etx_model *model, const etx_event *event);
 } tables[] = {
     {"no completion", NULL, learn_the_completion, complete},
-    {"no first pass", "no track of the events", learn_the_first_pass, find_long},
+    {"no first pass", "no track of the events", learn_the_first_pass,
+        find_long},
     {"no module map", "no track of the events", learn_the_module_map, build},
 };
 
@@ -78,8 +79,8 @@ static etx_model *learned_model(int32_t table, etx_model **before)
     const etx_event *const events[] = {event};
     etx_model *model = NULL;
 
-    *before = table == 1 ? learn_completion(sample)
-                         : io_model_make(io_model_small);
+    *before =
+        table == 1 ? learn_completion(sample) : io_model_make(io_model_small);
     ck_assert_ok(tables[table].learn(&model, *before, events, 1));
     return model;
 }
@@ -166,8 +167,8 @@ ETX_TEST(test_learned_tables_options)
     ck_assert_ok(etx_first_pass_options_init(&first_pass, sizeof first_pass));
     completion.min_layers = 21;
     first_pass.min_layers = 2;
-    ck_assert_refused(etx_complete_tracks(
-                          &out, tracks, context, model, event, &completion),
+    ck_assert_refused(
+        etx_complete_tracks(&out, tracks, context, model, event, &completion),
         "min_layers 21 is not in 0..20");
     ck_assert_refused(
         etx_find_long_tracks(&out, context, model, event, &first_pass),

@@ -5,7 +5,6 @@
 
 #include "track_graphs.h"
 
-
 struct row {
     struct edge_list list;
     float cut;

@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Nothing is kept in memory: every graph comes from the disk. */
 static const char *const no_memory =
@@ -29,33 +28,6 @@ static int count_files(const char *folder, char *last, size_t size)
         }
     (void)closedir(open);
     return n;
-}
-
-/* A first run writes the files, a second one only reads; both have the bits
- * of a training without. */
-ETX_TEST(
-    test_train_cache_same_bits, .rows = ETX_N_TRAIN_STAGES - ETX_TRAIN_FILTER)
-{
-    const int stage = ETX_TRAIN_FILTER + _i;
-    char folder[256];
-    char path[600];
-
-    etx_test_folder(folder);
-    scoped_bench plain = train_bench_new(stage, 1, no_memory);
-    train_bench_steps(plain.trainer, 12);
-    (void)train_bench_validate(plain.trainer);
-    for (int run = 0; run < 2; run++) {
-        scoped_bench bench = train_bench_new(stage, 1 + run, no_memory);
-        ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
-        train_bench_steps(bench.trainer, 12);
-        (void)train_bench_validate(bench.trainer);
-        ck_assert_same_state(plain.trainer, bench.trainer);
-        ck_assert_double_eq(
-            plain.trainer->result.auc, bench.trainer->result.auc);
-        ck_assert_int_eq(
-            count_files(folder, path, sizeof path), TRAIN_BENCH_EVENTS);
-    }
-    etx_test_remove(folder);
 }
 
 static void fill_cache(struct train_bench *bench, const char *folder)

@@ -5,10 +5,8 @@
 #include "train_bench.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Changes of a config, and the same with a scale that grows. */
 #define SCALED "'loss_scaling': {'initial': 1024, 'double_every': 3}"
@@ -139,29 +137,6 @@ ETX_TEST(test_train_loss_scale_counts_updates)
         largest, report.learning_rate, 0.02 * report.learning_rate);
     free(before.value);
     free(before.m);
-}
-
-/* Stopped at every one of some steps: the same bits as never stopped. */
-ETX_TEST(test_train_loss_scale_resumes)
-{
-    enum { N = 36 };
-
-    scoped_bench whole = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
-    train_bench_steps(whole.trainer, N);
-    ck_assert_int_gt(whole.trainer->progress.loss_scale.n_skipped, 0);
-    for (int stop = 1; stop < N; stop += 9) {
-        scoped_bench first = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
-        train_bench_steps(first.trainer, stop);
-        train_bench_save(first.trainer);
-        scoped_bench second = train_bench_new(ETX_TRAIN_FILTER, 2, STEEP);
-        ck_assert_ok(train_bench_load(second.trainer));
-        train_bench_steps(second.trainer, N - stop);
-        ck_assert(memcmp(&whole.trainer->progress.loss_scale,
-                      &second.trainer->progress.loss_scale,
-                      sizeof whole.trainer->progress.loss_scale) == 0);
-        ck_assert_same_state(whole.trainer, second.trainer);
-    }
-    train_bench_remove();
 }
 
 /* Without a scale to halve, a gradient that is not finite is an error. */

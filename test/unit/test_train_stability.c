@@ -8,9 +8,7 @@
 #include "train_bench.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* A loss above 1.0001 times the mean of the last 3 counts as a spike: with
  * steps on different sectors that happens soon. */
@@ -188,79 +186,6 @@ ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
 }
 
 /* ----------------------------------------------------------- everything -- */
-
-static const char *const everything[ETX_N_TRAIN_STAGES] = {
-    "{'schedule': {'warmup_epochs': 2, 'decay': 'step', 'decay_epochs': 3}, "
-    "'truth': {'pairs': 'any', 'max_eta': 2, 'min_hits': 4, 'drop_noise': "
-    "true, 'same_particle': 'false'}, 'sampling': {'graphs': 2, 'order': "
-    "'buckets', 'pool': 50, 'queries_from': 'signal', 'random_from_queries': "
-    "true, 'count_true_twice': true}, 'loss': {'average': 'graphs'}, "
-    "'augmentation': {'reflect_x': true}, 'validation': {'keep_best': true, "
-    "'patience': 50, 'criterion': 'efficiency'}, 'stability': {'spike_factor': "
-    "1.0001, 'spike_window': 3, 'snapshot_every': 3, 'most_rollbacks': 100}}",
-    "{'optimiser': {'amsgrad': true}, 'truth': {'background_min_pt': 0.4}, "
-    "'sampling': {'order': 'epochs', 'hard_share': 0.5, 'chunk_edges': 100}, "
-    "'loss': {'reduction': 'equal', 'focal_gamma': 1, 'hit_weight': 2}, "
-    "'validation': {'keep_best': true}, 'stability': {'spike_factor': 1.0001, "
-    "'spike_window': 1, 'snapshot_every': 3, 'most_rollbacks': 100}}",
-    "{'sampling': {'graphs': 3, 'cache_mib': 0}, 'loss': {'average': 'graphs', "
-    "'reduction': 'balanced'}, 'validation': {'keep_best': true, 'patience': "
-    "50, 'criterion': 'auc'}, 'stability': {'spike_factor': 1.0001, "
-    "'spike_window': 3, 'snapshot_every': 3, 'most_rollbacks': 100}, 'memory': "
-    "{'checkpointing': true, 'precision': 'bf16'}, 'loss_scaling': {'initial': "
-    "256, 'double_every': 2}}"};
-
-/* n steps, a validation after every fourth; counts rollbacks. */
-static int run_some(etx_trainer *trainer, int first, int n)
-{
-    etx_training_report report = {.struct_size = sizeof report};
-    int n_rollbacks = 0;
-
-    for (int k = first; k < first + n; k++) {
-        ck_assert_ok(etx_trainer_step(trainer, &report));
-        n_rollbacks += report.is_rollback;
-        if (k % 4 == 3)
-            (void)train_bench_validate(trainer);
-    }
-    return n_rollbacks;
-}
-
-static void assert_same_models(etx_trainer *a, etx_trainer *b)
-{
-    const size_t bytes = (size_t)a->stage->network->n_values * sizeof(float);
-
-    ck_assert_int_eq(a->progress.step, b->progress.step);
-    ck_assert_int_eq(a->snapshot.n_rollbacks, b->snapshot.n_rollbacks);
-    ck_assert_int_eq(a->best.result.step, b->best.result.step);
-    ck_assert_int_eq(a->best.n_since, b->best.n_since);
-    ck_assert_same_state(a, b);
-    ck_assert_mem_eq(a->best.parameter, b->best.parameter, bytes);
-    ck_assert_mem_eq(a->snapshot.parameter, b->snapshot.parameter, bytes);
-    ck_assert_mem_eq(&a->progress, &b->progress, sizeof a->progress);
-    ck_assert_mem_eq(&a->snapshot.progress, &b->snapshot.progress,
-        sizeof a->snapshot.progress);
-}
-
-/* Stopped at every one of some steps, with one thread and with two. */
-ETX_TEST(test_train_stability_resumes_bit_for_bit, .rows = ETX_N_TRAIN_STAGES)
-{
-    enum { N = 14 };
-    int n_rollbacks;
-
-    scoped_bench whole = train_bench_new(_i, 1, everything[_i]);
-    n_rollbacks = run_some(whole.trainer, 0, N);
-    ck_assert_int_gt(n_rollbacks, 0);
-    for (int stop = 1; stop < N; stop += 4) {
-        scoped_bench first = train_bench_new(_i, 1, everything[_i]);
-        (void)run_some(first.trainer, 0, stop);
-        train_bench_save(first.trainer);
-        scoped_bench second = train_bench_new(_i, 2, everything[_i]);
-        ck_assert_ok(train_bench_load(second.trainer));
-        (void)run_some(second.trainer, stop, N - stop);
-        assert_same_models(whole.trainer, second.trainer);
-    }
-    train_bench_remove();
-}
 
 /* A caller of the first header gives a smaller report. */
 ETX_TEST(test_train_stability_report_of_the_first_size)

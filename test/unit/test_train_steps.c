@@ -37,17 +37,6 @@ ETX_TEST(test_train_steps_loss_falls, .rows = N_STAGES)
     ck_assert_msg(after < 0.95 * before, "loss %g, then %g", before, after);
 }
 
-ETX_TEST(test_train_steps_same_bits_for_any_threads, .rows = N_STAGES)
-{
-    scoped_bench one = train_bench_new(_i, 1, NULL);
-    train_bench_steps(one.trainer, 20);
-    for (int32_t n_threads = 2; n_threads <= 4; n_threads += 2) {
-        scoped_bench more = train_bench_new(_i, n_threads, NULL);
-        train_bench_steps(more.trainer, 20);
-        ck_assert_same_state(one.trainer, more.trainer);
-    }
-}
-
 ETX_TEST(test_train_steps_end)
 {
     etx_training_report report = {.struct_size = sizeof report};
@@ -217,20 +206,6 @@ ETX_TEST(test_train_steps_weight_decay)
 }
 
 /* ---------------------------------------------------------- checkpoints -- */
-
-ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)
-{
-    scoped_bench whole = train_bench_new(_i, 1, NULL);
-    train_bench_steps(whole.trainer, 20);
-    scoped_bench first = train_bench_new(_i, 1, NULL);
-    train_bench_steps(first.trainer, 9);
-    train_bench_save(first.trainer);
-    scoped_bench second = train_bench_new(_i, 2, NULL);
-    ck_assert_ok(train_bench_load(second.trainer));
-    train_bench_steps(second.trainer, 11);
-    ck_assert_same_state(whole.trainer, second.trainer);
-    train_bench_remove();
-}
 
 ETX_TEST(test_train_checkpoint_damaged_is_refused)
 {
