@@ -1,10 +1,20 @@
-/* cuda_shim/device_edges.c -- contexts on an emulated device, and edges of a
- * caller to pass to them.
+/* cuda_shim/device_edges.c -- what tests on an emulated device share.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "device_edges.h"
 
-etx_context *shim_context(int32_t index, int32_t keep_graphs)
+void shim_assert_all_freed(void)
+{
+    ck_assert_int_eq(shim_live(), 0);
+}
+
+void shim_end_loan(void **memory)
+{
+    shim_reclaim(*memory);
+}
+
+static etx_context *new_context(
+    int32_t index, int32_t precision, int32_t keep_graphs)
 {
     etx_context_options options;
     etx_context *context = NULL;
@@ -12,10 +22,76 @@ etx_context *shim_context(int32_t index, int32_t keep_graphs)
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.device = ETX_DEVICE_CUDA;
     options.device_index = index;
-    options.precision = ETX_PRECISION_FLOAT32;
+    options.precision = precision;
     options.keep_graphs = keep_graphs;
     ck_assert_ok(etx_context_create(&context, &options));
     return context;
+}
+
+etx_context *shim_context(int32_t index, int32_t keep_graphs)
+{
+    return new_context(index, ETX_PRECISION_FLOAT32, keep_graphs);
+}
+
+etx_context *shim_context_best(int32_t index)
+{
+    return new_context(index, ETX_PRECISION_BEST, 0);
+}
+
+struct search search_open(int32_t index)
+{
+    struct search out = {.context = shim_context_best(index)};
+
+    etx_test_open_part(&out.model, &out.event, "event000000000");
+    return out;
+}
+
+void search_close(struct search *search)
+{
+    etx_tracks_free(search->tracks);
+    etx_event_free(search->event);
+    etx_model_free(search->model);
+    etx_context_free(search->context);
+}
+
+int64_t search_find(struct search *search)
+{
+    const int64_t before = shim_count().kernels;
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_find_tracks(
+        &tracks, search->context, search->model, search->event));
+    const int64_t n_kernels = shim_count().kernels - before;
+
+    if (search->tracks == NULL) {
+        ck_assert_int_gt(etx_tracks_count(tracks), 0);
+        search->tracks = tracks;
+        return n_kernels;
+    }
+    assert_same_tracks(tracks, search->tracks);
+    etx_tracks_free(tracks);
+    return n_kernels;
+}
+
+void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t n = etx_tracks_count(a);
+
+    ck_assert_int_eq(n, etx_tracks_count(b));
+    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
+        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
+}
+
+struct shim_counts shim_count_since(const struct shim_counts *before)
+{
+    struct shim_counts now = shim_count();
+    int64_t *const value = (int64_t *)&now;
+
+    for (size_t k = 0; k < sizeof now / sizeof *value; k++)
+        value[k] -= ((const int64_t *)before)[k];
+    return now;
 }
 
 struct edges *make_edges(void)

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "data/event.h"
-#include "shim.h"
+#include "device_edges.h"
 #include "stage/model.h"
-#include "support.h"
 
 #define N_EVENTS 7
 
@@ -92,22 +91,12 @@ static void close_fixture(struct fixture *fixture)
     etx_model_free(fixture->model);
     etx_context_free(fixture->context);
 }
-
-static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
-{
-    const int64_t n = etx_tracks_count(a);
-
-    ck_assert_int_eq(n, etx_tracks_count(b));
-    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
-        (size_t)(n + 1) * sizeof(int64_t));
-    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
-        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
-}
+#define scoped_fixture SCOPED(close_fixture) struct fixture
 
 /* Every event has the tracks that it has alone. */
-ETX_TEST(test_cuda_shim_batch_same, .rows = ROWS(variants), .n_quick = 3)
+SHIM_TEST(test_cuda_shim_batch_same, .rows = ROWS(variants), .n_quick = 3)
 {
-    struct fixture fixture = open_fixture(&variants[_i]);
+    scoped_fixture fixture = open_fixture(&variants[_i]);
     etx_tracks *together[N_EVENTS] = {NULL};
     int64_t n_tracks = 0;
 
@@ -123,10 +112,9 @@ ETX_TEST(test_cuda_shim_batch_same, .rows = ROWS(variants), .n_quick = 3)
         etx_tracks_free(together[e]);
     }
     ck_assert_msg(n_tracks > 30, "%lld tracks", (long long)n_tracks);
-    close_fixture(&fixture);
 }
 
-/* Kernels and waits of a batch of n equal events. */
+/* What a batch of n equal events takes. */
 static struct shim_counts counts_of(const struct fixture *fixture, int32_t n)
 {
     const etx_event *event[8];
@@ -137,21 +125,16 @@ static struct shim_counts counts_of(const struct fixture *fixture, int32_t n)
         event[e] = fixture->event[0];
     ck_assert_ok(etx_find_tracks_batch(
         tracks, fixture->context, fixture->model, n, event));
-    const struct shim_counts after = shim_count();
-
     for (int32_t e = 0; e < n; e++)
         etx_tracks_free(tracks[e]);
-    return (struct shim_counts){.kernels = after.kernels - before.kernels,
-        .waits = after.waits - before.waits,
-        .copies_in = after.copies_in - before.copies_in,
-        .copies_out = after.copies_out - before.copies_out};
+    return shim_count_since(&before);
 }
 
 /* They do not grow with the number of events, but for the rounds of
  * best_first, of which the event that needs most decides. */
-ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants), .n_quick = 3)
+SHIM_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants), .n_quick = 3)
 {
-    struct fixture fixture = open_fixture(&variants[_i]);
+    scoped_fixture fixture = open_fixture(&variants[_i]);
     const struct shim_counts first = counts_of(&fixture, 2);
     const struct shim_counts two = counts_of(&fixture, 2);
     const struct shim_counts many = counts_of(&fixture, 8);
@@ -161,14 +144,12 @@ ETX_TEST(test_cuda_shim_batch_launches, .rows = ROWS(variants), .n_quick = 3)
 
     if (variants[_i].runs_alone) {
         ck_assert_int_gt(many.kernels, 2 * two.kernels);
-        close_fixture(&fixture);
         return;
     }
     ck_assert_int_le(many.kernels - two.kernels, has_rounds * 30);
     /* Times of stages are read, without a wait, for 16 of them together. */
     ck_assert_int_le(many.waits - two.waits, has_rounds * 2 + 2);
     ck_assert_int_eq(many.copies_in, two.copies_in);
-    close_fixture(&fixture);
 }
 
 /* An event that fails alone fails its batch; one that is cancelled, too. */
@@ -178,9 +159,9 @@ static int32_t always(void *user)
     return 1;
 }
 
-ETX_TEST(test_cuda_shim_batch_fails, .rows = 2)
+SHIM_TEST(test_cuda_shim_batch_fails, .rows = 2)
 {
-    struct fixture fixture = open_fixture(&variants[1]);
+    scoped_fixture fixture = open_fixture(&variants[1]);
     etx_tracks *tracks[2] = {NULL};
 
     if (_i == 0)
@@ -194,5 +175,4 @@ ETX_TEST(test_cuda_shim_batch_fails, .rows = 2)
         ETX_OK);
     ck_assert_ptr_null(tracks[0]);
     ck_assert_ptr_null(tracks[1]);
-    close_fixture(&fixture);
 }

@@ -7,12 +7,9 @@
 #include <exatrkx/graph.h>
 #include <exatrkx/train.h>
 
-#include <stdlib.h>
-
 #include "backend/backend.h"
-#include "shim.h"
+#include "device_edges.h"
 #include "stage/model.h"
-#include "support.h"
 
 /* An event of few hits has no sample of points for its radius. */
 static const struct {
@@ -32,40 +29,29 @@ static const struct {
 #define N_SAMPLE     5
 #define N_CHECKS     3 /* not waited for: points and scores are finite */
 
+/* What a search takes. */
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
 {
     const struct shim_counts before = shim_count();
-    etx_tracks *tracks = NULL;
+    scoped_tracks *tracks = NULL;
 
     ck_assert_ok(etx_find_tracks(&tracks, context, model, event));
-    const struct shim_counts after = shim_count();
-
     ck_assert_int_gt(etx_tracks_count(tracks), 0);
-    etx_tracks_free(tracks);
-    return (struct shim_counts){.copies_in = after.copies_in - before.copies_in,
-        .bytes_in = after.bytes_in - before.bytes_in,
-        .copies_out = after.copies_out - before.copies_out,
-        .bytes_out = after.bytes_out - before.bytes_out,
-        .waits = after.waits - before.waits,
-        .kernels = after.kernels - before.kernels};
+    return shim_count_since(&before);
 }
 
 /* Once the parameters of the model are there: positions, features of cells and
  * the rows of the sample go in; labels, the bins of the sample and counts come
  * out. The networks see all hits: the first pass is for larger events. */
-ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
+SHIM_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
 {
-    etx_context_options options;
-    etx_context *context = NULL;
-    etx_model *model = NULL;
-    etx_event *event = NULL;
+    scoped_context *context = shim_context_best(0);
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
 
     etx_test_open_example(&model, &event, events[_i].name);
     model->first_pass_options.min_hits = INT32_MAX;
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    ck_assert_ok(etx_context_create(&context, &options));
     const int64_t n = etx_event_n_hits(event);
     const int64_t has_sample = events[_i].has_sample;
     const struct shim_counts first = counts_of_search(context, model, event);
@@ -81,28 +67,21 @@ ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
         4 * n + 8 * (N_COUNTS + N_CHECKS + N_PAIRS + BINS * has_sample));
     ck_assert_int_eq(again.waits, again.copies_out - N_CHECKS);
     ck_assert_int_le(again.kernels, MAX_LAUNCHES + has_sample * N_SAMPLE);
-    etx_context_free(context);
-    etx_event_free(event);
-    etx_model_free(model);
 }
 
 /* An array that does not fit the pinned memory goes through it piece by piece.
  */
-ETX_TEST(test_cuda_shim_copies_large)
+SHIM_TEST(test_cuda_shim_copies_large)
 {
     const int64_t n = 3 << 20; /* 12 MiB, of which 8 are pinned */
     const size_t bytes = (size_t)n * sizeof(int32_t);
-    etx_context_options options;
-    etx_context *context = NULL;
+    scoped_context *context = shim_context_best(0);
     int32_t *device = NULL;
-    int32_t *values = etx_test_alloc(n, sizeof *values);
-    int32_t *back = etx_test_alloc(n, sizeof *back);
+    scoped int32_t *values = etx_test_alloc(n, sizeof *values);
+    scoped int32_t *back = etx_test_alloc(n, sizeof *back);
 
     for (int64_t i = 0; i < n; i++)
         values[i] = (int32_t)(i * 7 + 1);
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    ck_assert_ok(etx_context_create(&context, &options));
     const struct etx_memory *memory = context->stream->memory;
 
     ck_assert_ok(
@@ -112,46 +91,33 @@ ETX_TEST(test_cuda_shim_copies_large)
     ck_assert_ok(etx_memory_to_host(memory, back, device, n, sizeof *back));
     ck_assert_mem_eq(back, values, bytes);
     etx_memory_free(memory, device);
-    etx_context_free(context);
-    free(values);
-    free(back);
 }
 
 /* A module map is copied once; then an event's positions and modules go in, and
  * its graph comes out. */
-ETX_TEST(test_cuda_shim_copies_map)
+SHIM_TEST(test_cuda_shim_copies_map)
 {
-    etx_context_options options;
     etx_module_map_options learned;
-    etx_context *context = NULL;
-    etx_model *plain = NULL;
-    etx_model *model = NULL;
-    etx_event *event = NULL;
-    struct shim_counts count[3];
+    scoped_context *context = shim_context_best(0);
+    scoped_model *plain = NULL;
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    struct shim_counts count[2];
 
     etx_test_open_example(&plain, &event, events[0].name);
     const etx_event *const one[] = {event};
 
     ck_assert_ok(etx_module_map_options_init(&learned, sizeof learned));
     ck_assert_ok(etx_model_learn_module_map(&model, plain, one, 1, &learned));
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    ck_assert_ok(etx_context_create(&context, &options));
-    count[0] = shim_count();
-    for (int32_t turn = 1; turn <= 2; turn++) {
-        etx_graph *graph = NULL;
+    for (int32_t turn = 0; turn < 2; turn++) {
+        const struct shim_counts before = shim_count();
+        scoped_graph *graph = NULL;
 
         ck_assert_ok(etx_graph_build(&graph, context, model, event));
         ck_assert_int_gt(etx_graph_n_edges(graph), 0);
-        etx_graph_free(graph);
-        count[turn] = shim_count();
+        count[turn] = shim_count_since(&before);
     }
-    ck_assert_int_eq(count[2].copies_in - count[1].copies_in, 4);
-    ck_assert_int_eq(count[2].bytes_in - count[1].bytes_in,
-        (3 + 3) * 4 * etx_event_n_hits(event));
-    ck_assert_int_eq(count[1].copies_in - count[0].copies_in, 5);
-    etx_context_free(context);
-    etx_event_free(event);
-    etx_model_free(model);
-    etx_model_free(plain);
+    ck_assert_int_eq(count[0].copies_in, 5);
+    ck_assert_int_eq(count[1].copies_in, 4);
+    ck_assert_int_eq(count[1].bytes_in, (3 + 3) * 4 * etx_event_n_hits(event));
 }

@@ -26,11 +26,12 @@ static struct written lend_space(int64_t n_edges)
         shim_lend(0, zeros, (size_t)n_edges * sizeof(float))};
 }
 
-static void reclaim(struct written written)
+static void reclaim(const struct written *written)
 {
-    shim_reclaim(written.index);
-    shim_reclaim(written.score);
+    shim_reclaim(written->index);
+    shim_reclaim(written->score);
 }
+#define scoped_space SCOPED(reclaim) const struct written
 
 /* Written are the edges of graph with a score above cut, in order. */
 static void assert_written(
@@ -55,14 +56,14 @@ static void assert_written(
 
 /* As etx_graph_from_edges, and back with and without a cut; of the edges
  * nothing but a few numbers is copied. */
-ETX_TEST(test_cuda_shim_index_round, .rows = 2)
+SHIM_TEST(test_cuda_shim_index_round, .rows = 2)
 {
     const int32_t is_scored = _i;
     scoped struct edges *edges = make_edges();
     const float *const scores = is_scored ? edges->score : NULL;
-    etx_context *context = shim_context(0, ON_DEVICE);
-    etx_graph *expected = NULL;
-    etx_graph *graph = NULL;
+    scoped_context *context = shim_context(0, ON_DEVICE);
+    scoped_graph *expected = NULL;
+    scoped_graph *graph = NULL;
     void *index = shim_lend(0, edges->index, sizeof edges->index);
     void *score = shim_lend(0, edges->score, sizeof edges->score);
 
@@ -76,7 +77,7 @@ ETX_TEST(test_cuda_shim_index_round, .rows = 2)
     shim_reclaim(score);
     for (int32_t c = 0; c < 4; c++) {
         const float cut = (float[]){-1.0f, 0.0f, 0.5f, 1.0f}[c];
-        const struct written written = lend_space(N_EDGES);
+        scoped_space written = lend_space(N_EDGES);
         int64_t n = -1;
         int64_t n_again = -1;
 
@@ -86,24 +87,21 @@ ETX_TEST(test_cuda_shim_index_round, .rows = 2)
             written.index, is_scored ? written.score : NULL, shim_lender(0)));
         ck_assert_int_eq(n, n_again);
         assert_written(written, n, expected, cut);
-        reclaim(written);
     }
-    ck_assert_int_eq(shim_count().bytes_in, before.bytes_in);
-    ck_assert_int_le(shim_count().bytes_out - before.bytes_out, 80);
-    etx_graph_free(graph);
-    etx_graph_free(expected);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
+    const struct shim_counts count = shim_count_since(&before);
+
+    ck_assert_int_eq(count.bytes_in, 0);
+    ck_assert_int_le(count.bytes_out, 80);
 }
 
 /* Contexts that keep graphs, or none, on the device give their edges, too. */
-ETX_TEST(test_cuda_shim_index_other_graphs, .rows = 2)
+SHIM_TEST(test_cuda_shim_index_other_graphs, .rows = 2)
 {
     scoped struct edges *edges = make_edges();
-    etx_context *context = shim_context(0, _i);
-    const struct written written = lend_space(N_EDGES);
-    void *index = shim_lend(0, edges->index, sizeof edges->index);
-    etx_graph *graph = NULL;
+    scoped_context *context = shim_context(0, _i);
+    scoped_space written = lend_space(N_EDGES);
+    scoped_loan *index = shim_lend(0, edges->index, sizeof edges->index);
+    scoped_graph *graph = NULL;
     int64_t n = 0;
 
     ck_assert_ok(etx_graph_from_index_device(
@@ -113,10 +111,6 @@ ETX_TEST(test_cuda_shim_index_other_graphs, .rows = 2)
     ck_assert_ok(etx_graph_to_index_device(&n, graph, context, 0.25f, N_EDGES,
         written.index, written.score, shim_lender(0)));
     assert_written(written, n, graph, 0.25f);
-    etx_graph_free(graph);
-    reclaim(written);
-    shim_reclaim(index);
-    etx_context_free(context);
 }
 
 /* The tracks of an event stage by stage, from tensor to tensor as ACTS has
@@ -125,14 +119,14 @@ static void run_stages(etx_tracks **out, etx_context *context,
     const etx_model *model, const etx_event *event, int32_t with_tensors)
 {
     const int64_t n_hits = etx_event_n_hits(event);
-    etx_graph *graph = NULL;
+    scoped_graph *graph = NULL;
 
     ck_assert_ok(etx_graph_build(&graph, context, model, event));
     for (int32_t stage = 0; stage < 3; stage++) {
         etx_graph *next = NULL;
 
         if (with_tensors) {
-            const struct written tensor = lend_space(etx_graph_n_edges(graph));
+            scoped_space tensor = lend_space(etx_graph_n_edges(graph));
             const int32_t is_scored = stage > 0;
             int64_t n = 0;
 
@@ -142,7 +136,6 @@ static void run_stages(etx_tracks **out, etx_context *context,
             etx_graph_free(graph);
             ck_assert_ok(etx_graph_from_index_device(&graph, context, n_hits, n,
                 tensor.index, is_scored ? tensor.score : NULL, shim_lender(0)));
-            reclaim(tensor);
         }
         if (stage == 0) {
             ck_assert_ok(etx_graph_filter(&next, graph, context, model, event));
@@ -153,63 +146,49 @@ static void run_stages(etx_tracks **out, etx_context *context,
         }
     }
     ck_assert_ok(etx_graph_tracks(out, graph, context, event, NULL));
-    etx_graph_free(graph);
 }
 
 /* The same tracks, and copies that do not grow with the edges: to the device
  * what a hit has, for each of four calls, and back its group. */
-ETX_TEST(test_cuda_shim_index_stages)
+SHIM_TEST(test_cuda_shim_index_stages)
 {
-    etx_context *contexts[2] = {shim_context(0, 0), shim_context(0, ON_DEVICE)};
-    etx_model *model = NULL;
-    etx_event *event = NULL;
-    etx_tracks *tracks[2] = {NULL};
+    scoped_context *plain = shim_context(0, 0);
+    scoped_context *keeping = shim_context(0, ON_DEVICE);
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    scoped_tracks *expected = NULL;
+    scoped_tracks *first = NULL;
+    scoped_tracks *tracks = NULL;
 
     etx_test_open_part(&model, &event, "event000000001");
-    for (int32_t t = 0; t < 2; t++) {
-        run_stages(&tracks[t], contexts[t], model, event, t);
-        etx_tracks_free(tracks[t]); /* the model is there from now on */
-    }
+    run_stages(&expected, plain, model, event, 0);
+    run_stages(&first, keeping, model, event, 1); /* now the model is there */
     const struct shim_counts before = shim_count();
     const int64_t n_hits = etx_event_n_hits(event);
 
-    run_stages(&tracks[1], contexts[1], model, event, 1);
-    const struct shim_counts after = shim_count();
+    run_stages(&tracks, keeping, model, event, 1);
+    const struct shim_counts count = shim_count_since(&before);
 
-    ck_assert_int_le(after.bytes_in - before.bytes_in, 4 * 24 * n_hits);
-    ck_assert_int_le(after.bytes_out - before.bytes_out, 4 * n_hits + 256);
-    run_stages(&tracks[0], contexts[0], model, event, 0);
-    const int64_t n = etx_tracks_count(tracks[0]);
-
-    ck_assert_int_gt(n, 0);
-    ck_assert_int_eq(etx_tracks_count(tracks[1]), n);
-    ck_assert_mem_eq(etx_tracks_offsets(tracks[1]),
-        etx_tracks_offsets(tracks[0]), (size_t)(n + 1) * sizeof(int64_t));
-    ck_assert_mem_eq(etx_tracks_hits(tracks[1]), etx_tracks_hits(tracks[0]),
-        (size_t)etx_tracks_offsets(tracks[0])[n] * sizeof(int32_t));
-    for (int32_t t = 0; t < 2; t++) {
-        etx_tracks_free(tracks[t]);
-        etx_context_free(contexts[t]);
-    }
-    etx_event_free(event);
-    etx_model_free(model);
-    ck_assert_int_eq(shim_live(), 0);
+    ck_assert_int_le(count.bytes_in, 4 * 24 * n_hits);
+    ck_assert_int_le(count.bytes_out, 4 * n_hits + 256);
+    ck_assert_int_gt(etx_tracks_count(tracks), 0);
+    assert_same_tracks(tracks, expected);
 }
 
 /* A graph without arrays on the host; whoever needs them says so, and leaves it
  * as it is. */
-ETX_TEST(test_cuda_shim_index_host_refused)
+SHIM_TEST(test_cuda_shim_index_host_refused)
 {
     static const char *const text = "the graph has no arrays on the host";
     scoped struct edges *edges = make_edges();
     etx_context *context = shim_context(0, ON_DEVICE);
-    etx_context *other = shim_context(0, 1);
+    scoped_context *other = shim_context(0, 1);
     scoped_context *cpu = etx_test_context();
     void *index = shim_lend(0, edges->index, sizeof edges->index);
     void *scores = shim_lend(0, edges->score, sizeof edges->score);
-    etx_model *model = NULL;
-    etx_event *event = NULL;
-    etx_graph *graph = NULL;
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    scoped_graph *graph = NULL;
     etx_graph *copy = NULL;
     etx_graph_part *part = NULL;
     etx_tracks *tracks = NULL;
@@ -254,27 +233,22 @@ ETX_TEST(test_cuda_shim_index_host_refused)
     ck_assert_refused(
         etx_graph_to_index_device(&n, graph, other, 0.0f, 0, NULL, NULL, NULL),
         text);
-    etx_graph_free(graph);
-    etx_context_free(other);
-    etx_event_free(event);
-    etx_model_free(model);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 /* Edges that are none, and memory that is not the device's or too small. */
-ETX_TEST(test_cuda_shim_index_refused)
+SHIM_TEST(test_cuda_shim_index_refused)
 {
     const float score[1] = {NAN};
     const float positions[9] = {0};
     const int64_t index[2][4] = {{0, 1, 2, INT64_C(1) << 32}, {0, -1, 2, 1}};
-    etx_context *context = shim_context(0, ON_DEVICE);
+    scoped_context *context = shim_context(0, ON_DEVICE);
     scoped_context *cpu = etx_test_context();
     scoped_event *event = etx_test_event(3, positions);
     void *const stream = shim_lender(0);
     void *scores = shim_lend(0, score, sizeof score);
     void *rows[2] = {shim_lend(0, index[0], sizeof index[0]),
         shim_lend(0, index[1], sizeof index[1])};
-    const struct written written = lend_space(2);
+    scoped_space written = lend_space(2);
     etx_graph *graph = NULL;
     int32_t label[3];
     int64_t n = 7;
@@ -332,55 +306,4 @@ ETX_TEST(test_cuda_shim_index_refused)
     shim_reclaim(scores);
     shim_reclaim(rows[0]);
     shim_reclaim(rows[1]);
-    reclaim(written);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
-}
-
-/* Whichever call of the runtime fails, the outputs are as they were and nothing
- * is left. */
-ETX_TEST(test_cuda_shim_index_fail)
-{
-    scoped struct edges *edges = make_edges();
-    etx_context *context = shim_context(0, ON_DEVICE);
-    const struct written written = lend_space(N_EDGES);
-    void *index = shim_lend(0, edges->index, sizeof edges->index);
-    void *scores = shim_lend(0, edges->score, sizeof edges->score);
-    etx_graph *graph = NULL;
-    int64_t n = -1;
-
-    ck_assert_ok(etx_graph_from_index_device(
-        &graph, context, N_NODES, N_EDGES, index, scores, shim_lender(0)));
-    etx_graph_free(graph); /* scratch memory stays */
-    graph = NULL;
-    const int64_t live = shim_live();
-
-    for (int64_t f = 0; graph == NULL; f++) {
-        shim_fail_call(f);
-        const etx_status status = etx_graph_from_index_device(
-            &graph, context, N_NODES, N_EDGES, index, scores, shim_lender(0));
-
-        shim_fail_call(-1);
-        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
-                  status == ETX_ERR_MEMORY);
-        ck_assert((graph != NULL) == (status == ETX_OK));
-        if (graph == NULL)
-            ck_assert_int_eq(shim_live(), live);
-    }
-    for (int64_t f = 0; n < 0; f++) {
-        shim_fail_call(f);
-        const etx_status status = etx_graph_to_index_device(&n, graph, context,
-            0.5f, N_EDGES, written.index, written.score, shim_lender(0));
-
-        shim_fail_call(-1);
-        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
-                  status == ETX_ERR_MEMORY);
-        ck_assert((n >= 0) == (status == ETX_OK));
-    }
-    etx_graph_free(graph);
-    shim_reclaim(index);
-    shim_reclaim(scores);
-    reclaim(written);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
 }

@@ -22,19 +22,13 @@ static struct borrowed_edges lend_edges(const struct edges *edges)
         shim_lend(0, edges->score, sizeof edges->score)};
 }
 
-static void reclaim(struct borrowed_edges borrowed)
+static void reclaim(const struct borrowed_edges *borrowed)
 {
-    shim_reclaim(borrowed.src);
-    shim_reclaim(borrowed.dst);
-    shim_reclaim(borrowed.score);
+    shim_reclaim(borrowed->src);
+    shim_reclaim(borrowed->dst);
+    shim_reclaim(borrowed->score);
 }
-
-static etx_status join(etx_graph **out, etx_context *context,
-    struct borrowed_edges borrowed, int64_t *order)
-{
-    return etx_graph_from_edges_device(out, context, N_NODES, N_EDGES,
-        borrowed.src, borrowed.dst, borrowed.score, order, shim_lender(0));
-}
+#define scoped_edges SCOPED(reclaim) const struct borrowed_edges
 
 static void assert_same_graph(const etx_graph *a, const etx_graph *b)
 {
@@ -52,67 +46,60 @@ static void assert_same_graph(const etx_graph *a, const etx_graph *b)
 
 /* The graph of the device is that of the host, and independent of the arrays
  * once it is made. */
-ETX_TEST(test_cuda_shim_inputs_edges)
+SHIM_TEST(test_cuda_shim_inputs_edges)
 {
     scoped struct edges *edges = make_edges();
     int64_t order[2][N_EDGES];
-    etx_graph *graphs[2] = {NULL};
+    scoped_graph *expected = NULL;
 
-    ck_assert_ok(etx_graph_from_edges(&graphs[0], N_NODES, N_EDGES, edges->src,
+    ck_assert_ok(etx_graph_from_edges(&expected, N_NODES, N_EDGES, edges->src,
         edges->dst, edges->score, order[0]));
     for (int32_t keep = 0; keep < 2; keep++) {
-        etx_context *context = shim_context(0, keep);
+        scoped_context *context = shim_context(0, keep);
+        scoped_graph *graph = NULL;
         const struct borrowed_edges borrowed = lend_edges(edges);
 
-        ck_assert_ok(join(&graphs[1], context, borrowed, order[1]));
-        reclaim(borrowed);
-        assert_same_graph(graphs[1], graphs[0]);
+        ck_assert_ok(etx_graph_from_edges_device(&graph, context, N_NODES,
+            N_EDGES, borrowed.src, borrowed.dst, borrowed.score, order[1],
+            shim_lender(0)));
+        reclaim(&borrowed);
+        assert_same_graph(graph, expected);
         ck_assert_mem_eq(order[1], order[0], sizeof order[0]);
-        ck_assert_int_eq(etx_graph_device_index(graphs[1]), keep - 1);
+        ck_assert_int_eq(etx_graph_device_index(graph), keep - 1);
         if (keep) {
-            ck_assert_mem_eq(etx_graph_src_dev(graphs[1]),
-                etx_graph_src(graphs[1]), sizeof edges->src);
-            ck_assert_mem_eq(etx_graph_scores_dev(graphs[1]),
-                etx_graph_scores(graphs[1]), sizeof edges->score);
+            ck_assert_mem_eq(etx_graph_src_dev(graph), etx_graph_src(graph),
+                sizeof edges->src);
+            ck_assert_mem_eq(etx_graph_scores_dev(graph),
+                etx_graph_scores(graph), sizeof edges->score);
         }
-        etx_graph_free(graphs[1]);
-        etx_context_free(context);
     }
-    etx_graph_free(graphs[0]);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 /* Without a stream named, values are those that the legacy default stream of
  * the context's device writes late: most programs work there. */
-ETX_TEST(test_cuda_shim_inputs_default_stream, .rows = 2)
+SHIM_TEST(test_cuda_shim_inputs_default_stream, .rows = 2)
 {
     scoped struct edges *edges = make_edges();
-    etx_context *context = shim_context(_i, 0);
-    const struct borrowed_edges borrowed = {
+    scoped_context *context = shim_context(_i, 0);
+    scoped_edges borrowed = {
         shim_lend_by_default(_i, edges->src, sizeof edges->src),
         shim_lend_by_default(_i, edges->dst, sizeof edges->dst),
         shim_lend_by_default(_i, edges->score, sizeof edges->score)};
-    void *const positions =
+    scoped_loan *positions =
         shim_lend_by_default(_i, edges->score, 3 * sizeof(float));
-    etx_graph *graphs[2] = {NULL};
-    etx_event *event = NULL;
+    scoped_graph *expected = NULL;
+    scoped_graph *graph = NULL;
+    scoped_event *event = NULL;
 
     ck_assert_ok(
         etx_event_create_device(&event, context, 1, NULL, positions, NULL));
     ck_assert_mem_eq(
         etx_event_positions(event), edges->score, 3 * sizeof(float));
-    ck_assert_ok(etx_graph_from_edges(&graphs[0], N_NODES, N_EDGES, edges->src,
+    ck_assert_ok(etx_graph_from_edges(&expected, N_NODES, N_EDGES, edges->src,
         edges->dst, edges->score, NULL));
-    ck_assert_ok(etx_graph_from_edges_device(&graphs[1], context, N_NODES,
-        N_EDGES, borrowed.src, borrowed.dst, borrowed.score, NULL, NULL));
-    assert_same_graph(graphs[1], graphs[0]);
-    etx_graph_free(graphs[0]);
-    etx_graph_free(graphs[1]);
-    etx_event_free(event);
-    reclaim(borrowed);
-    shim_reclaim(positions);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
+    ck_assert_ok(etx_graph_from_edges_device(&graph, context, N_NODES, N_EDGES,
+        borrowed.src, borrowed.dst, borrowed.score, NULL, NULL));
+    assert_same_graph(graph, expected);
 }
 
 /* Events of the same hits on the host and on the device, where they begin
@@ -123,13 +110,6 @@ struct hits {
     etx_event *host, *device;
     float *borrowed;
 };
-
-static etx_status lend_event(etx_event **out, etx_context *context,
-    const etx_event *host, float *borrowed)
-{
-    return etx_event_create_device(out, context, etx_event_n_hits(host),
-        etx_event_hit_ids(host), borrowed + 1, shim_lender(0));
-}
 
 static float *lend_positions(const etx_event *host)
 {
@@ -145,8 +125,9 @@ static void open_hits(struct hits *hits, etx_context *context)
     etx_test_open_part(&hits->model, &hits->host, "event000000001");
     hits->model->first_pass_options.min_hits = INT32_MAX;
     hits->borrowed = lend_positions(hits->host);
-    ck_assert_ok(
-        lend_event(&hits->device, context, hits->host, hits->borrowed));
+    ck_assert_ok(etx_event_create_device(&hits->device, context,
+        etx_event_n_hits(hits->host), etx_event_hit_ids(hits->host),
+        hits->borrowed + 1, shim_lender(0)));
     ck_assert_ok(etx_event_set_cell_features(
         hits->device, etx_event_cell_features(hits->host)));
     ck_assert_ok(
@@ -164,6 +145,7 @@ static void close_hits(struct hits *hits)
     etx_model_free(hits->model);
     shim_reclaim(hits->borrowed);
 }
+#define scoped_hits SCOPED(close_hits) struct hits
 
 /* Bytes that a search copies to the device; *tracks for etx_tracks_free. */
 static int64_t search(etx_tracks **tracks, etx_context *context,
@@ -195,12 +177,13 @@ static int64_t count_left(const etx_model *model, const etx_event *event)
 /* Contexts on the device of the positions read them there, others and the CPU
  * read the copy on the host; all find the same tracks. After a first pass,
  * the rows of the hits that are left are copied in place of their positions. */
-ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
+SHIM_TEST(test_cuda_shim_inputs_positions, .rows = 4)
 {
-    etx_context *context = shim_context(0, 0);
-    etx_context *other = shim_context(_i % 2, 0);
-    etx_tracks *tracks[2] = {NULL};
-    struct hits hits = {NULL};
+    scoped_context *context = shim_context(0, 0);
+    scoped_context *other = shim_context(_i % 2, 0);
+    scoped_tracks *of_host = NULL;
+    scoped_tracks *of_device = NULL;
+    scoped_hits hits = {NULL};
     int64_t saved;
 
     open_hits(&hits, context);
@@ -210,25 +193,14 @@ ETX_TEST(test_cuda_shim_inputs_positions, .rows = 4)
         hits.model->first_pass_options.min_hits = 0;
         saved = (12 - 4) * count_left(hits.model, hits.host);
     }
-    search(&tracks[0], other, hits.model, hits.host);
-    etx_tracks_free(tracks[0]);
-    const int64_t from_host = search(&tracks[0], other, hits.model, hits.host);
-    const int64_t borrowed = search(&tracks[1], other, hits.model, hits.device);
+    search(&of_host, other, hits.model, hits.host);
+    etx_tracks_free(of_host);
+    const int64_t from_host = search(&of_host, other, hits.model, hits.host);
+    const int64_t borrowed = search(&of_device, other, hits.model, hits.device);
 
     ck_assert_int_eq(from_host - borrowed, _i % 2 == 0 ? saved : 0);
-    ck_assert_int_gt(etx_tracks_count(tracks[0]), 0);
-    ck_assert_int_eq(etx_tracks_count(tracks[0]), etx_tracks_count(tracks[1]));
-    const size_t n_hits =
-        (size_t)etx_tracks_offsets(tracks[0])[etx_tracks_count(tracks[0])];
-
-    ck_assert_mem_eq(etx_tracks_hits(tracks[0]), etx_tracks_hits(tracks[1]),
-        n_hits * sizeof(int32_t));
-    etx_tracks_free(tracks[0]);
-    etx_tracks_free(tracks[1]);
-    close_hits(&hits);
-    etx_context_free(other);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
+    ck_assert_int_gt(etx_tracks_count(of_host), 0);
+    assert_same_tracks(of_host, of_device);
 }
 
 /* Cancels at a poll, in the caller's device, which it leaves for another. */
@@ -248,13 +220,13 @@ static int32_t poll(void *user)
 
 /* A search that is cancelled leaves nothing queued: the caller frees what it
  * borrowed. */
-ETX_TEST(test_cuda_shim_inputs_cancel)
+SHIM_TEST(test_cuda_shim_inputs_cancel)
 {
     static const int64_t step = 7;
     struct polls polls = {0};
-    etx_context *context = shim_context(0, 0);
-    struct hits hits = {NULL};
-    etx_tracks *tracks = NULL;
+    scoped_context *context = shim_context(0, 0);
+    scoped_hits hits = {NULL};
+    scoped_tracks *tracks = NULL;
 
     open_hits(&hits, context);
     shim_set_device(2);
@@ -271,17 +243,13 @@ ETX_TEST(test_cuda_shim_inputs_cancel)
     }
     ck_assert_int_gt(polls.last, 3 * step);
     shim_set_device(0);
-    etx_tracks_free(tracks);
-    close_hits(&hits);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 /* A stream of the caller belongs to the device of the context. */
-ETX_TEST(test_cuda_shim_inputs_stream)
+SHIM_TEST(test_cuda_shim_inputs_stream)
 {
     etx_context_options options;
-    etx_context *context = NULL;
+    scoped_context *context = NULL;
 
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.stream = shim_lender(1);
@@ -292,17 +260,15 @@ ETX_TEST(test_cuda_shim_inputs_stream)
         "stream is of device 1 and device_index is 0");
     options.device_index = 1;
     ck_assert_ok(etx_context_create(&context, &options));
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 /* The same points from features of the caller here and there; features of the
  * host replace them. */
-ETX_TEST(test_cuda_shim_inputs_features)
+SHIM_TEST(test_cuda_shim_inputs_features)
 {
     enum { N_FEATURES = 5 }; /* of the embedding */
-    etx_context *context = shim_context(0, 0);
-    struct hits hits = {NULL};
+    scoped_context *context = shim_context(0, 0);
+    scoped_hits hits = {NULL};
     int64_t n_dim = 0;
 
     open_hits(&hits, context);
@@ -337,23 +303,21 @@ ETX_TEST(test_cuda_shim_inputs_features)
     ck_assert_ok(etx_embed(
         &n_dim, points[1], n * n_dim, context, hits.model, hits.device));
     ck_assert_int_gt(shim_count().bytes_in, before);
-    close_hits(&hits);
-    etx_context_free(context);
 }
 
 /* What is not in memory of the device of the context, and values that are not
  * allowed there. */
-ETX_TEST(test_cuda_shim_inputs_refused)
+SHIM_TEST(test_cuda_shim_inputs_refused)
 {
     const float position[6] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, NAN};
     const int32_t end[2] = {0, 2};
-    etx_context *context = shim_context(0, 0);
-    etx_context *other = shim_context(1, 0);
+    scoped_context *context = shim_context(0, 0);
+    scoped_context *other = shim_context(1, 0);
     scoped_context *cpu = etx_test_context();
-    float *borrowed = shim_lend(0, position, sizeof position);
-    int32_t *ends = shim_lend(0, end, sizeof end);
-    etx_event *event = NULL;
-    etx_graph *graph = NULL;
+    scoped_loan *borrowed = shim_lend(0, position, sizeof position);
+    scoped_loan *ends = shim_lend(0, end, sizeof end);
+    scoped_event *event = NULL;
+    scoped_graph *graph = NULL;
     void *const stream = shim_lender(0);
 
     ck_assert_refused(
@@ -396,57 +360,4 @@ ETX_TEST(test_cuda_shim_inputs_refused)
     ck_assert_ptr_null(graph);
     ck_assert_ok(etx_graph_from_edges_device(
         &graph, context, 3, 0, NULL, NULL, NULL, NULL, stream));
-    etx_graph_free(graph);
-    etx_event_free(event);
-    shim_reclaim(borrowed);
-    shim_reclaim(ends);
-    etx_context_free(other);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
-}
-
-/* Whichever call of the runtime fails, the outputs are as they were and nothing
- * is left. */
-ETX_TEST(test_cuda_shim_inputs_fail)
-{
-    scoped struct edges *edges = make_edges();
-    etx_context *context = shim_context(0, 1);
-    struct hits hits = {NULL};
-    etx_graph *graph = NULL;
-    etx_event *event = NULL;
-
-    open_hits(&hits, context);
-    const struct borrowed_edges borrowed = lend_edges(edges);
-
-    ck_assert_ok(join(&graph, context, borrowed, NULL));
-    etx_graph_free(graph); /* scratch memory stays */
-    graph = NULL;
-    const int64_t live = shim_live();
-
-    for (int64_t f = 0; graph == NULL; f++) {
-        shim_fail_call(f);
-        const etx_status status = join(&graph, context, borrowed, NULL);
-
-        shim_fail_call(-1);
-        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE ||
-                  status == ETX_ERR_MEMORY);
-        ck_assert((graph != NULL) == (status == ETX_OK));
-        ck_assert(status == ETX_OK || shim_queued() == 0);
-        etx_graph_free(status == ETX_OK ? graph : NULL);
-    }
-    ck_assert_int_eq(shim_live(), live);
-    for (int64_t f = 0; event == NULL; f++) {
-        shim_fail_call(f);
-        const etx_status status =
-            lend_event(&event, context, hits.host, hits.borrowed);
-
-        shim_fail_call(-1);
-        ck_assert(status == ETX_OK || status == ETX_ERR_DEVICE);
-        ck_assert((event != NULL) == (status == ETX_OK));
-    }
-    etx_event_free(event);
-    reclaim(borrowed);
-    close_hits(&hits);
-    etx_context_free(context);
-    ck_assert_int_eq(shim_live(), 0);
 }

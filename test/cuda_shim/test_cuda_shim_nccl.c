@@ -6,9 +6,8 @@
 
 #include <pthread.h>
 
+#include "device_edges.h"
 #include "dist/dist.h"
-#include "shim.h"
-#include "support.h"
 
 #define MAX_RANKS SHIM_DEVICES
 #define N_VALUES  1000
@@ -92,12 +91,11 @@ static void work_on_host(struct rank *rank, etx_dist *dist)
                          (gathered[r] != (float)r + 1.0f);
 }
 
-ETX_TEST(test_cuda_shim_nccl_operations, .rows = MAX_RANKS)
+SHIM_TEST(test_cuda_shim_nccl_operations, .rows = MAX_RANKS)
 {
     struct rank rank[MAX_RANKS] = {{NULL}};
 
     run_ranks(rank, _i + 1, work_on_host);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 static float value_of(int64_t k, int64_t i)
@@ -134,7 +132,7 @@ static float *lend_slice(int32_t r, int64_t k, int32_t n)
     return shim_lend(r, k % n == r ? values : zeros, sizeof values);
 }
 
-ETX_TEST(test_cuda_shim_nccl_share, .rows = MAX_RANKS)
+SHIM_TEST(test_cuda_shim_nccl_share, .rows = MAX_RANKS)
 {
     const int32_t n = _i + 1;
     struct rank rank[MAX_RANKS] = {{NULL}};
@@ -150,7 +148,6 @@ ETX_TEST(test_cuda_shim_nccl_share, .rows = MAX_RANKS)
     for (int32_t r = 0; r < n; r++)
         for (int32_t k = 0; k < N_SLICES; k++)
             shim_reclaim(rank[r].slice[k]);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 /* The last rank gives up: the others hear it over the host's group. */
@@ -163,12 +160,11 @@ static void leave_group(struct rank *rank, etx_dist *dist)
                     (etx_dist_barrier(rank->host) != ETX_ERR_CANCELLED);
 }
 
-ETX_TEST(test_cuda_shim_nccl_give_up)
+SHIM_TEST(test_cuda_shim_nccl_give_up)
 {
     struct rank rank[MAX_RANKS] = {{NULL}};
 
     run_ranks(rank, MAX_RANKS, leave_group);
-    ck_assert_int_eq(shim_live(), 0);
 }
 
 /* Ranks that share a device are an error of all. */
@@ -181,7 +177,7 @@ static void *open_twice(void *argument)
     return NULL;
 }
 
-ETX_TEST(test_cuda_shim_nccl_one_device)
+SHIM_TEST(test_cuda_shim_nccl_one_device)
 {
     struct rank rank[2] = {{NULL}};
     etx_dist *host[2] = {NULL};
@@ -197,5 +193,4 @@ ETX_TEST(test_cuda_shim_nccl_one_device)
         ck_assert_int_ne(rank[r].status, ETX_OK);
         etx_dist_close(host[r]);
     }
-    ck_assert_int_eq(shim_live(), 0);
 }

@@ -6,9 +6,6 @@
 
 #include "device_edges.h"
 
-/* A failure at each call of the runtime would score thousands of times. */
-#define MAX_FAILURES 8
-
 #define N_JOINED 40
 
 /* A model, an event, and contexts on the device: one that keeps its graphs and
@@ -20,23 +17,23 @@ struct views {
     etx_context *plain;
 };
 
-static void open_views(struct views *views)
+static struct views open_views(void)
 {
-    *views = (struct views){NULL};
-    etx_test_open_part(&views->model, &views->event, "event000000001");
-    views->keeping = shim_context(0, 1);
-    views->plain = shim_context(0, 0);
+    struct views views = {
+        .keeping = shim_context(0, 1), .plain = shim_context(0, 0)};
+
+    etx_test_open_part(&views.model, &views.event, "event000000001");
+    return views;
 }
 
-/* Whatever was kept has been freed. */
 static void close_views(struct views *views)
 {
     etx_event_free(views->event);
     etx_model_free(views->model);
     etx_context_free(views->keeping);
     etx_context_free(views->plain);
-    ck_assert_int_eq(shim_live(), 0);
 }
+#define scoped_views SCOPED(close_views) struct views
 
 /* Edges from hit to hit, each as good as not. */
 static etx_graph *join_hits(const struct views *views)
@@ -110,42 +107,37 @@ static int64_t run_stages(etx_graph **candidates, etx_graph **graph,
 
 /* Each stage leaves its graph on the device, where the next one finds it; what
  * it computes is what it computes otherwise. */
-ETX_TEST(test_cuda_shim_views_stages)
+SHIM_TEST(test_cuda_shim_views_stages)
 {
-    struct views views;
-    etx_graph *candidates[2] = {NULL};
-    etx_graph *graphs[2] = {NULL};
+    scoped_views views = open_views();
+    etx_context *const contexts[2] = {views.plain, views.keeping};
 
-    open_views(&views);
     for (int32_t turn = 0; turn < 2;
          turn++) { /* the model is there by turn 1 */
-        etx_graph_free(candidates[0]);
-        etx_graph_free(candidates[1]);
-        etx_graph_free(graphs[0]);
-        etx_graph_free(graphs[1]);
-        const int64_t n_plain =
-            run_stages(&candidates[0], &graphs[0], views.plain, &views);
-        const int64_t n_keeping =
-            run_stages(&candidates[1], &graphs[1], views.keeping, &views);
+        etx_graph *candidates[2] = {NULL};
+        etx_graph *graphs[2] = {NULL};
+        int64_t n_calls[2];
 
-        ck_assert_int_lt(n_keeping, n_plain);
+        for (int k = 0; k < 2; k++)
+            n_calls[k] =
+                run_stages(&candidates[k], &graphs[k], contexts[k], &views);
+        ck_assert_int_lt(n_calls[1], n_calls[0]);
+        assert_no_views(candidates[0]);
+        assert_no_views(graphs[0]);
+        assert_views(candidates[1]);
+        assert_views(graphs[1]);
+        assert_same_scores(graphs[0], graphs[1]);
+        for (int k = 0; k < 2; k++) {
+            etx_graph_free(candidates[k]);
+            etx_graph_free(graphs[k]);
+        }
     }
-    assert_no_views(candidates[0]);
-    assert_no_views(graphs[0]);
-    assert_views(candidates[1]);
-    assert_views(graphs[1]);
-    assert_same_scores(graphs[0], graphs[1]);
-    for (int32_t k = 0; k < 2; k++) {
-        etx_graph_free(candidates[k]);
-        etx_graph_free(graphs[k]);
-    }
-    close_views(&views);
 }
 
 /* Points, triplets and their scores. */
-ETX_TEST(test_cuda_shim_views_triplets)
+SHIM_TEST(test_cuda_shim_views_triplets)
 {
-    struct views views;
+    scoped_views views = open_views();
     etx_graph *graph = NULL;
     etx_graph *triplets = NULL;
     const float points[4] = {0.0f, 0.05f, 0.1f, 0.15f};
@@ -153,7 +145,6 @@ ETX_TEST(test_cuda_shim_views_triplets)
     const etx_graph_options options = {
         .struct_size = sizeof options, .radius = 0.06f, .max_edges = 100};
 
-    open_views(&views);
     ck_assert_ok(etx_graph_build_radius(
         &graph, views.keeping, 4, 1, points, NULL, &options));
     ck_assert_int_eq(etx_graph_n_edges(graph), 3);
@@ -167,18 +158,16 @@ ETX_TEST(test_cuda_shim_views_triplets)
     assert_views(graph);
     etx_graph_free(graph);
     etx_graph_free(triplets);
-    close_views(&views);
 }
 
 /* Scores come to a graph of the caller's edges from any context; who keeps it
  * last has it, and takes it along. */
-ETX_TEST(test_cuda_shim_views_change_hands)
+SHIM_TEST(test_cuda_shim_views_change_hands)
 {
-    struct views views;
+    scoped_views views = open_views();
     etx_context *cpu = NULL;
     etx_context *other = shim_context(0, 1);
 
-    open_views(&views);
     etx_graph *graph = join_hits(&views);
 
     ck_assert_ok(etx_context_create(&cpu, NULL));
@@ -201,49 +190,4 @@ ETX_TEST(test_cuda_shim_views_change_hands)
     ck_assert_ptr_nonnull(etx_graph_scores(graph));
     etx_graph_free(graph);
     etx_context_free(cpu);
-    close_views(&views);
-}
-
-/* Whichever call fails, the host has the scores from before and the device has
- * the same or nothing; the next call is right. */
-ETX_TEST(test_cuda_shim_views_fail)
-{
-    struct views views;
-    float half[N_JOINED];
-
-    open_views(&views);
-    etx_graph *graph = join_hits(&views);
-
-    for (int32_t e = 0; e < N_JOINED; e++)
-        half[e] = 0.5f;
-    ck_assert_ok(
-        etx_graph_score(graph, views.keeping, views.model, views.event));
-    shim_fail_call(-1);
-    ck_assert_ok(
-        etx_graph_score(graph, views.keeping, views.model, views.event));
-    const int64_t n_calls = shim_calls();
-
-    for (int64_t f = 0; f < MAX_FAILURES; f++) {
-        shim_fail_call(-1);
-        ck_assert_ok(etx_graph_set_scores(graph, half));
-        shim_fail_call(f * n_calls / MAX_FAILURES);
-        const etx_status status =
-            etx_graph_score(graph, views.keeping, views.model, views.event);
-
-        ck_assert_msg(status == ETX_ERR_MEMORY || status == ETX_ERR_DEVICE,
-            "failure %lld: %s", (long long)f, etx_status_name(status));
-        ck_assert_mem_eq(etx_graph_scores(graph), half, sizeof half);
-        assert_no_views(graph);
-        shim_fail_call(-1);
-        ck_assert_ok(
-            etx_graph_score(graph, views.keeping, views.model, views.event));
-        assert_views(graph);
-    }
-    /* Scores that do not come to the device are the graph's all the same. */
-    shim_fail_call(0);
-    ck_assert_ok(etx_graph_set_scores(graph, half));
-    shim_fail_call(-1);
-    assert_no_views(graph);
-    etx_graph_free(graph);
-    close_views(&views);
 }
