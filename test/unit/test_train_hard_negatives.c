@@ -142,20 +142,3 @@ ETX_TEST(test_train_hard_negatives_pool, .rows = 2)
     }
     ck_assert_int_eq(n_far > 0, _i == 1);
 }
-
-ETX_TEST(test_train_hard_negatives_same_for_any_threads)
-{
-    const struct etx_hard_negatives_args args = make_args(3, 5);
-    scoped_context *one = etx_test_context_with(1, 0, NULL, NULL);
-    scoped_context *three = etx_test_context_with(3, 0, NULL, NULL);
-    int32_t *a[2];
-    int32_t *b[2];
-    int64_t n[2];
-
-    fill();
-    ck_assert_ok(etx_hard_negatives(&a[0], &b[0], &n[0], one->stream, &args));
-    ck_assert_ok(etx_hard_negatives(&a[1], &b[1], &n[1], three->stream, &args));
-    ck_assert_int_eq(n[0], n[1]);
-    ck_assert_mem_eq(a[0], a[1], (size_t)n[0] * sizeof(int32_t));
-    ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));
-}
