@@ -61,17 +61,20 @@ static void call_in(struct call *call, size_t e)
 
     set_float_bits(environments[e].bits);
     ck_assert_int_eq(fesetround(environments[e].rounding), 0);
+    ck_assert_int_eq(feclearexcept(FE_ALL_EXCEPT), 0);
     ck_assert_int_ne(feenableexcept(TRAPS), -1);
     const unsigned int before = float_bits();
     status = call->scenario->call(&call->world);
     const unsigned int after = float_bits();
     const int rounding = fegetround();
     const int traps = fegetexcept();
+    const int raised = fetestexcept(FE_ALL_EXCEPT);
     ck_assert_int_eq(fesetenv(FE_DFL_ENV), 0);
     ck_assert_ok(status);
     ck_assert_uint_eq(after, before);
     ck_assert_int_eq(rounding, environments[e].rounding);
     ck_assert_int_eq(traps, TRAPS);
+    ck_assert_msg(raised == 0, "%s raises %d", call->scenario->name, raised);
 }
 
 /* What the call gives: on the stack of the test, on a small one (-1) or in an
