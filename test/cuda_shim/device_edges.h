@@ -15,7 +15,7 @@
 #define SHIM_TEST(...) ETX_TEST_WITH(NULL, shim_assert_all_freed, __VA_ARGS__)
 void shim_assert_all_freed(void);
 
-/* Memory that was lent (shim_lend), given back at the end of the block. */
+/* Memory of shim_lend, for shim_reclaim at the end of the block. */
 #define scoped_loan SCOPED(shim_end_loan) void
 void shim_end_loan(void **memory);
 
@@ -24,7 +24,7 @@ etx_context *shim_context(int32_t index, int32_t keep_graphs);
 etx_context *shim_context_best(int32_t index);
 
 /* The default model and a part of an event, in a context of a device with the
- * precision by default; and the tracks that it has found, once it was asked. */
+ * precision by default; and the tracks that search_find found first. */
 struct search {
     etx_context *context;
     etx_model *model;

@@ -1,7 +1,7 @@
 /* cuda_shim/test_cuda_shim_fails.c -- a failure at every call of the runtime.
  *
  * The answer is an error, or the right one where nothing depends on the call,
- * as when memory is given back; outputs are as they were, nothing is left in
+ * as when memory is released; outputs are as they were, nothing is left in
  * the queue or allocated, and the same call is then right.
  *
  * SPDX-License-Identifier: Apache-2.0 */
