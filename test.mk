@@ -284,12 +284,12 @@ COVERAGE_ITEMS := suites faults $(if $(SHIM_CXX),$(COVERAGE_INPUTS) \
     $(patsubst %,device:%,cuda cuda_half cuda_labels cuda_parts cuda_train) \
     device:cuda_shim_batch)
 COVERAGE_SAMPLE := quick
-# With suites that train and call most operators within seconds.
-COVERAGE_OF_SAMPLE := quick suite:train_losses suite:dist_team \
-    suite:checkop_training $(if $(SHIM_CXX),$(COVERAGE_INPUTS))
+# With suites that train, call most operators and lack memory, within seconds.
+COVERAGE_OF_SAMPLE := quick faults:test_faults_malloc suite:train_losses \
+    suite:dist_team suite:checkop_training $(if $(SHIM_CXX),$(COVERAGE_INPUTS))
 coverage: deps
-	$(call instrument,coverage,$(COVERAGE),exatrkx-tests $(if $(ITEMS),,\
-	    faults-tests) $(if $(SHIM_CXX),cuda-shim-tests),$(COVERAGE_FLAGS))
+	$(call instrument,coverage,$(COVERAGE),exatrkx-tests faults-tests \
+	    $(if $(SHIM_CXX),cuda-shim-tests),$(COVERAGE_FLAGS))
 	@# Counts of an earlier run would be added.
 	@find build/coverage -name '*.gcda' -delete
 	@CK_TIMEOUT_MULTIPLIER=20 ETX_RANDOM_CASES=100 test/check.sh \
