@@ -203,10 +203,10 @@ typedef struct etx_stage_timing {
 
 /* Timing of one stage (ETX_STAGE_) in this context since the last call that
  * begins with hits (etx_embed, etx_graph_build, etx_graph_build_module_map,
- * etx_find_long_tracks, etx_find_tracks, etx_find_tracks_batch): seconds and
- * gflop are sums over its runs, peak_bytes is the largest, n_edges that of the
- * last run, in a batch the sum over its events; zeros when it did not run. The
- * caller sets out->struct_size. */
+ * etx_find_long_tracks, etx_find_tracks, etx_find_tracks_begin,
+ * etx_find_tracks_batch): seconds and gflop are sums over its runs, peak_bytes
+ * is the largest, n_edges that of the last run, in a batch the sum over its
+ * events; zeros when it did not run. The caller sets out->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_timing(
     etx_stage_timing *out, const etx_context *context, int32_t stage);
 
@@ -569,6 +569,21 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_long_tracks(etx_tracks **out,
  * pass, and modules, the networks see the hits that it leaves. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
     etx_context *context, const etx_model *model, const etx_event *event);
+
+/* Both halves of etx_find_tracks, for a host that runs the networks between
+ * them, stage by stage. First what comes before these: labels [n_hits] gets the
+ * tracks of the first pass, 0 .. *n_tracks - 1, and -1 for the hits that are
+ * left to the networks, all where there is no first pass. */
+ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_begin(int32_t *labels,
+    int32_t *n_tracks, etx_context *context, const etx_model *model,
+    const etx_event *event);
+/* Then what comes after them: labels [n_hits], -1 .. n_hits - 1, have the
+ * networks' tracks, too, numbered from n_tracks on. *out is bit by bit that of
+ * etx_find_tracks where the networks saw an event of the hits left, in their
+ * order. Both halves run on the CPU. */
+ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_end(etx_tracks **out,
+    const int32_t *labels, int32_t n_tracks, etx_context *context,
+    const etx_model *model, const etx_event *event);
 
 /* etx_find_tracks of n_events events: out [n_events] as that gives them, bit by
  * bit, each owned by the caller; unchanged on failure. On the CPU the threads

@@ -615,6 +615,11 @@ class Tracks : public Handle<etx_tracks, etx_tracks_free>
     {
         return static_cast<std::size_t>(etx_tracks_count(get()));
     }
+    // [size()] of the file that they were read from, else empty.
+    Span<const std::int64_t> ids() const
+    {
+        return view(etx_tracks_ids(get()), etx_tracks_count(get()));
+    }
     // The hits of track t, rows of the event.
     Span<const std::int32_t> operator[](std::size_t t) const
     {
@@ -659,6 +664,38 @@ inline Tracks find_tracks(
     etx_tracks *out = nullptr;
 
     check(etx_find_tracks(&out, context.get(), model.get(), event.get()));
+    return Tracks(out);
+}
+
+// Tracks as labels [n_hits]: 0 .. n_tracks - 1 are of the first pass, -1 marks
+// the hits that are left to the networks.
+struct FirstPass {
+    std::vector<std::int32_t> labels;
+    std::int32_t n_tracks = 0;
+};
+
+// find_tracks before its networks, and after them: labels has their tracks,
+// too, numbered from n_tracks on.
+inline FirstPass find_tracks_begin(
+    Context &context, const Model &model, const Event &event)
+{
+    FirstPass out{
+        std::vector<std::int32_t>(static_cast<std::size_t>(event.n_hits())), 0};
+
+    check(etx_find_tracks_begin(out.labels.data(), &out.n_tracks, context.get(),
+        model.get(), event.get()));
+    return out;
+}
+
+inline Tracks find_tracks_end(Context &context, const Model &model,
+    const Event &event, const FirstPass &found)
+{
+    etx_tracks *out = nullptr;
+
+    check_size(
+        "labels", Span<const std::int32_t>(found.labels), event.n_hits());
+    check(etx_find_tracks_end(&out, found.labels.data(), found.n_tracks,
+        context.get(), model.get(), event.get()));
     return Tracks(out);
 }
 

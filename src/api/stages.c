@@ -117,6 +117,75 @@ etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
         ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event));
 }
 
+etx_status etx_find_tracks_begin(int32_t *labels, int32_t *n_tracks,
+    etx_context *context, const etx_model *model, const etx_event *event)
+{
+    struct etx_scratch_mark mark;
+    struct etx_hits_left left = {.event = NULL};
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(n_tracks),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(labels, event->n_hits, int32_t)));
+    mark = etx_scratch_mark(context);
+    etx_stage_reset_timings(context);
+    status = etx_stage_begin_event(&left, context, model, event);
+    if (status == ETX_OK && event->n_hits > 0)
+        memcpy(labels, left.label, (size_t)event->n_hits * sizeof *labels);
+    if (status == ETX_OK)
+        *n_tracks = left.n_tracks;
+    etx_hits_left_free(&left);
+    etx_scratch_reset(context, mark);
+done:
+    return etx_call_end(&host, etx_call_settle(context, status));
+}
+
+/* Tracks of etx_find_tracks_begin, then of networks. */
+static etx_status check_labels(const char *function, const int32_t *labels,
+    int64_t n_hits, int32_t n_tracks)
+{
+    const struct etx_range range = {"n_tracks", n_tracks, 0, n_hits};
+    etx_status status;
+
+    ETX_CHECK(etx_check_ranges(function, &range, 1));
+    ETX_CHECK(etx_check_array(function, ETX_ARRAY(labels, n_hits, int32_t)));
+    for (int64_t i = 0; i < n_hits; i++)
+        if (labels[i] < -1 || labels[i] >= n_hits)
+            ETX_FAIL(ETX_ERR_ARGUMENT,
+                "%s: label %lld is %d and not in -1..%lld", function,
+                (long long)i, labels[i], (long long)n_hits - 1);
+done:
+    return status;
+}
+
+etx_status etx_find_tracks_end(etx_tracks **out, const int32_t *labels,
+    int32_t n_tracks, etx_context *context, const etx_model *model,
+    const etx_event *event)
+{
+    struct etx_arena *arena = NULL;
+    struct etx_arena_mark mark;
+    int32_t *label = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(check_labels(__func__, labels, event->n_hits, n_tracks));
+    arena = etx_host_of(context)->stream->arena;
+    mark = etx_arena_mark(arena);
+    ETX_SCRATCH(label, arena, event->n_hits, "labels");
+    if (event->n_hits > 0)
+        memcpy(label, labels, (size_t)event->n_hits * sizeof *label);
+    ETX_CHECK(
+        etx_stage_end_labels(out, label, n_tracks, context, model, event));
+done:
+    if (arena != NULL)
+        etx_arena_reset(arena, mark);
+    return etx_call_end(&host, status);
+}
+
 etx_status etx_find_tracks_batch(etx_tracks **out, etx_context *context,
     const etx_model *model, int64_t n_events, const etx_event *const *events)
 {

@@ -49,6 +49,8 @@ etx_status etx_stage_begin_event(struct etx_hits_left *out,
 
     *out = (struct etx_hits_left){.event = event, .rest = event};
     ETX_SCRATCH(out->label, arena, event->n_hits, "labels");
+    for (int64_t i = 0; i < event->n_hits; i++)
+        out->label[i] = -1;
     if (!etx_stage_has_first_pass(model, event))
         return ETX_OK;
     ETX_CHECK(etx_stage_first_pass(
@@ -68,16 +70,23 @@ etx_status etx_stage_end_event(struct etx_tracks **out,
     struct etx_hits_left *left, struct etx_context *context,
     const struct etx_model *model, const int32_t *found)
 {
-    const struct etx_event *const event = left->event;
-    etx_status status = ETX_OK;
-
     for (int64_t k = 0; k < left->rest->n_hits; k++)
         left->label[left->row != NULL ? left->row[k] : k] =
             found[k] < 0 ? -1 : found[k] + left->n_tracks;
+    return etx_stage_end_labels(
+        out, left->label, left->n_tracks, context, model, left->event);
+}
+
+etx_status etx_stage_end_labels(struct etx_tracks **out, int32_t *label,
+    int32_t n_filled, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+
     if (model->completion != NULL && event->layer_id != NULL)
-        ETX_CHECK(etx_stage_complete(left->label, left->n_tracks, context,
-            model, event, &model->completion_options));
-    ETX_CHECK(etx_tracks_group(out, event->n_hits, left->label, 1));
+        ETX_CHECK(etx_stage_complete(label, n_filled, context, model, event,
+            &model->completion_options));
+    ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));
 done:
     return status;
 }

@@ -276,6 +276,11 @@ etx_status etx_stage_begin_event(struct etx_hits_left *out,
 etx_status etx_stage_end_event(struct etx_tracks **out,
     struct etx_hits_left *left, struct etx_context *context,
     const struct etx_model *model, const int32_t *found);
+/* The same of labels [n_hits], which change: 0 .. n_filled - 1 are the tracks
+ * of the first pass. */
+etx_status etx_stage_end_labels(struct etx_tracks **out, int32_t *label,
+    int32_t n_filled, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
 void etx_hits_left_free(struct etx_hits_left *left);
 
 /* pipeline.c: label [n_hits] by the networks of the model. */

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <type_traits>
+#include <unistd.h>
 #include <utility>
 
 namespace
@@ -67,6 +70,15 @@ void test_pipeline(const etx::Model &model, const etx::Event &event)
     for (const etx::Tracks &each : etx::find_tracks(context,
              etx::Model::load("examples/models/accurate.safetensors"), events))
         require(each.size() > 10, "tracks of several events");
+    etx::FirstPass found = etx::find_tracks_begin(context, model, event);
+    require(found.n_tracks > 10 &&
+                found.labels.size() == event.positions().size() / 3,
+        "a first pass");
+    require(etx::find_tracks_end(context, model, event, found).size() > 10,
+        "its end");
+    found.labels.pop_back();
+    require_error(ETX_ERR_ARGUMENT, "labels has ",
+        [&] { etx::find_tracks_end(context, model, event, found); });
     const etx_evaluation rates = etx::evaluate(event, tracks);
     require(rates.technical_efficiency.value > 0.8, "efficiency");
 }
@@ -124,6 +136,30 @@ void test_arrays()
         [&] { event.set_modules(zeros, std::vector<std::int32_t>(3), zeros); });
     require_error(ETX_ERR_ARGUMENT, "positions has 4 values, expected 3",
         [] { etx::Event(std::vector<float>(4)); });
+}
+
+// Tracks as a file, whose numbers they keep.
+void test_tracks_file(const etx::Event &event)
+{
+    const std::string path = (std::filesystem::temp_directory_path() /
+                              ("objects-" + std::to_string(getpid())))
+                                 .string();
+    std::vector<std::int32_t> labels(
+        static_cast<std::size_t>(event.n_hits()), -1);
+
+    std::ofstream(path) << "hit_id,track_id\n"
+                        << event.hit_ids()[0] << ",7\n"
+                        << event.hit_ids()[1] << ",5\n";
+    const etx::Tracks tracks = etx::Tracks::read_csv(event, path);
+    require(tracks.ids().size() == 2 && tracks.ids()[0] == 7 &&
+                tracks.ids()[1] == 5,
+        "numbers of a file");
+    labels[0] = 0;
+    const etx::Tracks own = etx::Tracks::from_labels(labels);
+    require(own.ids().empty(), "no file, no numbers");
+    own.write_csv(event, path);
+    require(etx::Tracks::read_csv(event, path).ids()[0] == 1, "the first is 1");
+    std::remove(path.c_str());
 }
 
 void test_training(const etx::Event &event)
@@ -223,6 +259,7 @@ int main(int argc, char **argv)
     require(detector.n_modules() > 1000, "modules");
     test_pipeline(model, moved);
     test_arrays();
+    test_tracks_file(moved);
     test_training(moved);
     if (argc == 4) {
         test_device(model, moved);

@@ -186,6 +186,8 @@ ETX_TEST(test_arguments_stages)
     const etx_event *const events[] = {o.event};
     etx_graph_options options;
     int64_t n_dim = 0;
+    int32_t labels[N_HITS] = {0};
+    int32_t n_tracks = 0;
 
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
     EACH_NULL(etx_embed(A(0, &n_dim), NULL, 0, A(1, o.context), A(2, o.model),
@@ -221,6 +223,12 @@ ETX_TEST(test_arguments_stages)
     EACH_NULL(etx_find_tracks_batch(A(0, &o.new_tracks), A(1, o.context),
                   A(2, o.model), 1, A(3, events)),
         "out", "context", "model", "events");
+    EACH_NULL(etx_find_tracks_begin(A(0, labels), A(1, &n_tracks),
+                  A(2, o.context), A(3, o.model), A(4, o.event)),
+        "labels", "n_tracks", "context", "model", "event");
+    EACH_NULL(etx_find_tracks_end(A(0, &o.new_tracks), A(1, labels), 0,
+                  A(2, o.context), A(3, o.model), A(4, o.event)),
+        "out", "labels", "context", "model", "event");
     EACH_NULL(etx_find_long_tracks(A(0, &o.new_tracks), A(1, o.context),
                   A(2, o.model), A(3, o.event), NULL),
         "out", "context", "model", "event");

@@ -218,6 +218,115 @@ ETX_TEST(test_first_pass_in_the_pipeline)
                 label[etx_tracks_hits(tracks)[etx_tracks_offsets(tracks)[t]]]);
 }
 
+/* The hits of event without a label [n_hits]; *rows: which. */
+static etx_event *hits_left(
+    const etx_event *event, const int32_t *label, int32_t *rows)
+{
+    const int64_t n_hits = etx_event_n_hits(event);
+    scoped float *position = etx_test_alloc(3 * n_hits, sizeof *position);
+    scoped float *cells = etx_test_alloc(9 * n_hits, sizeof *cells);
+    scoped int32_t *ids = etx_test_alloc(3 * n_hits, sizeof *ids);
+    etx_event *out = NULL;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < n_hits; i++) {
+        if (label[i] >= 0)
+            continue;
+        memcpy(position + 3 * n, etx_event_positions(event) + 3 * i,
+            3 * sizeof *position);
+        memcpy(cells + 9 * n, etx_event_cell_features(event) + 9 * i,
+            9 * sizeof *cells);
+        ids[n] = etx_event_volume_ids(event)[i];
+        ids[n_hits + n] = etx_event_layer_ids(event)[i];
+        ids[2 * n_hits + n] = etx_event_module_ids(event)[i];
+        rows[n++] = (int32_t)i;
+    }
+    ck_assert_ok(etx_event_create(&out, n, NULL, position));
+    ck_assert_ok(etx_event_set_cell_features(out, cells));
+    ck_assert_ok(
+        etx_event_set_modules(out, ids, ids + n_hits, ids + 2 * n_hits));
+    return out;
+}
+
+/* Both halves of the pipeline, and between them the stages of a host. */
+ETX_TEST(test_first_pass_halves)
+{
+    scoped_job job = job_make();
+    const int64_t n = etx_event_n_hits(job.event);
+    scoped int32_t *label = etx_test_alloc(n, sizeof *label);
+    scoped int32_t *rows = etx_test_alloc(n, sizeof *rows);
+    scoped int32_t *found = etx_test_alloc(n, sizeof *found);
+    scoped_graph *all = NULL;
+    scoped_graph *graph = NULL;
+    scoped_tracks *tracks = NULL;
+    etx_label_options options = {.struct_size = sizeof options};
+    int32_t n_tracks = 0;
+
+    job_find(&job);
+    ck_assert_ok(etx_model_label_options(&options, job.model));
+    ck_assert_ok(etx_find_tracks_begin(
+        label, &n_tracks, job.context, job.model, job.event));
+    ck_assert_int_gt(n_tracks, 10);
+    scoped_event *left = hits_left(job.event, label, rows);
+    ck_assert_int_gt(etx_event_n_hits(left), 10);
+    ck_assert_ok(etx_graph_build(&all, job.context, job.model, left));
+    ck_assert_ok(etx_graph_filter(&graph, all, job.context, job.model, left));
+    ck_assert_ok(etx_graph_score(graph, job.context, job.model, left));
+    ck_assert_ok(etx_graph_label(found, graph, job.context, left, &options));
+    for (int64_t k = 0; k < etx_event_n_hits(left); k++)
+        if (found[k] >= 0)
+            label[rows[k]] = found[k] + n_tracks;
+    ck_assert_ok(etx_find_tracks_end(
+        &tracks, label, n_tracks, job.context, job.model, job.event));
+    job_assert_same_tracks(tracks, job.tracks);
+}
+
+/* Without modules all hits are left, and tracks stay as they are. */
+ETX_TEST(test_first_pass_halves_without_modules)
+{
+    scoped_job job = job_make();
+    const int64_t n = etx_event_n_hits(job.event);
+    scoped_event *bare = etx_test_event(n, etx_event_positions(job.event));
+    scoped int32_t *label = etx_test_alloc(n, sizeof *label);
+    scoped_tracks *tracks = NULL;
+    int32_t n_tracks = -1;
+
+    ck_assert_ok(
+        etx_find_tracks_begin(label, &n_tracks, job.context, job.model, bare));
+    ck_assert_int_eq(n_tracks, 0);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_int_eq(label[i], -1);
+    label[3] = label[n - 1] = 0;
+    ck_assert_ok(etx_find_tracks_end(
+        &tracks, label, n_tracks, job.context, job.model, bare));
+    ck_assert_int_eq(etx_tracks_count(tracks), 1);
+    ck_assert_int_eq(etx_tracks_hits(tracks)[1], n - 1);
+}
+
+/* A label or a number that cannot be. */
+static const struct {
+    int32_t label, n_tracks;
+    const char *text;
+} bad_labels[] = {
+    {-2, 0, "label 1 is -2 and not in -1..3"},
+    {4, 0, "label 1 is 4 and not in -1..3"},
+    {0, -1, "n_tracks -1 is not in 0..4"},
+    {0, 5, "n_tracks 5 is not in 0..4"},
+};
+
+ETX_TEST(test_first_pass_halves_refused, .rows = ROWS(bad_labels))
+{
+    scoped_job job = job_make();
+    const float position[12] = {1.0f};
+    const int32_t label[] = {-1, bad_labels[_i].label, -1, -1};
+    scoped_event *event = etx_test_event(4, position);
+    etx_tracks *tracks = NULL;
+
+    ck_assert_fails(etx_find_tracks_end(&tracks, label, bad_labels[_i].n_tracks,
+                        job.context, job.model, event),
+        ETX_ERR_ARGUMENT, bad_labels[_i].text);
+}
+
 /* A trainer of the embedding on an event, without the hits that the first pass
  * finds in this share of events. */
 static etx_status open_trainer(etx_trainer **out, etx_context *context,

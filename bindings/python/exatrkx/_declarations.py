@@ -513,6 +513,12 @@ FUNCTIONS = {
     "etx_find_tracks": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, etx_event,
     ]),
+    "etx_find_tracks_begin": (c.c_int32, [
+        c.c_void_p, c.c_void_p, etx_context, etx_model, etx_event,
+    ]),
+    "etx_find_tracks_end": (c.c_int32, [
+        c.c_void_p, c.c_void_p, Int32, etx_context, etx_model, etx_event,
+    ]),
     "etx_find_tracks_batch": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, Int64, c.c_void_p,
     ]),
