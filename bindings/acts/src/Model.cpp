@@ -1,9 +1,10 @@
-// Model.cpp -- a loaded model, the columns it is fed with, and contexts to run
-// it in.
+// Model.cpp -- a loaded model, the columns and module ids it is fed with, and
+// contexts to run it in.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "Model.hpp"
 
+#include <Acts/Geometry/GeometryIdentifier.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,6 +19,8 @@ namespace
 // In the order of etx_event_cell_features.
 constexpr std::array cellColumns = {
     "cell_count", "cell_val", "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
+
+constexpr std::array moduleColumns = {"volume", "layer", "module"};
 
 } // namespace
 
@@ -74,10 +77,12 @@ Contexts::Loan::~Loan()
 
 Model::Model(const Config &config)
     : m_columns(config.columns), m_pitches(config.pitches),
+      m_moduleIds(config.moduleIds), m_modules(config.modules),
       m_model(etx::Model::load(config.model)),
       m_labels(m_model.label_options()), m_contexts(config)
 {
     checkCellColumns();
+    hasModuleColumns();
     checkStages();
 }
 
@@ -122,7 +127,7 @@ void Model::checkCellColumns() const
 /// at construction and not in the first event.
 void Model::checkStages() const
 {
-    const etx::Event nothing = event(nullptr, 0, m_columns.size());
+    const etx::Event nothing = event({nullptr, 0, nColumns()}, {});
     Contexts::Loan loan(m_contexts, gnn::Device::Cpu());
     const std::vector<std::int32_t> none;
 
@@ -145,8 +150,11 @@ void Model::checkStages() const
 void Model::checkGraph() const
 {
     Contexts::Loan loan(m_contexts, gnn::Device::Cpu());
+    etx::Event nothing = event({nullptr, 0, nColumns()}, {});
 
-    etx::Graph::build(loan.get(), m_model, event(nullptr, 0, m_columns.size()));
+    if (hasModuleColumns() || m_moduleIds != ModuleIds::eNone)
+        nothing.set_modules({}, {}, {});
+    etx::Graph::build(loan.get(), m_model, nothing);
 }
 
 std::optional<std::size_t> Model::column(const std::string &name) const
@@ -157,16 +165,6 @@ std::optional<std::size_t> Model::column(const std::string &name) const
     if (found == m_columns.end())
         return std::nullopt;
     return static_cast<std::size_t>(found - m_columns.begin());
-}
-
-bool Model::isPositions() const
-{
-    const std::array names = {"x", "y", "z"};
-
-    return std::equal(m_columns.begin(), m_columns.end(), names.begin(),
-        names.end(), [](const Column &column, const char *name) {
-            return column.name == name && column.scale == 1.0F;
-        });
 }
 
 std::string Model::describeColumns() const
@@ -180,13 +178,14 @@ std::string Model::describeColumns() const
 }
 
 /// Of column k of hit i, as it was before the algorithm scaled it.
-float Model::value(const float *features, std::size_t i, std::size_t k) const
+float Model::value(
+    const NodeFeatures &features, std::size_t i, std::size_t k) const
 {
-    return features[i * m_columns.size() + k] * m_columns[k].scale;
+    return features.values[i * features.width + k] * m_columns[k].scale;
 }
 
 /// x, y, z [n, 3] in mm, of columns whose names have this before and after.
-std::vector<float> Model::positions(const float *features, std::size_t n,
+std::vector<float> Model::positions(const NodeFeatures &features,
     const std::string &before, const std::string &after) const
 {
     const auto find = [&](const char *name) {
@@ -198,14 +197,14 @@ std::vector<float> Model::positions(const float *features, std::size_t n,
     const auto r = find("r");
     const auto phi = find("phi");
     const bool isCartesian = x && y;
-    std::vector<float> out(3 * n);
+    std::vector<float> out(3 * features.n);
 
     if (!z || !(isCartesian || (r && phi)))
         throw std::runtime_error("exatrkx: positions need the columns x, y, z "
                                  "or r, phi, z (" +
                                  before + "x" + after + " and the like); " +
                                  "configured are " + describeColumns());
-    for (std::size_t i = 0; i < n; i++) {
+    for (std::size_t i = 0; i < features.n; i++) {
         const auto at = [&](std::size_t k) { return value(features, i, k); };
 
         out[3 * i] = isCartesian ? at(*x) : at(*r) * std::cos(at(*phi));
@@ -217,15 +216,15 @@ std::vector<float> Model::positions(const float *features, std::size_t n,
 
 /// lx and ly of cells [n, 9] in mm, from the sizes in cells and the pitch
 /// where the hit is.
-void Model::setExtents(std::vector<float> &cells, const float *features,
-    std::size_t n, const std::vector<float> &position) const
+void Model::setExtents(std::vector<float> &cells, const NodeFeatures &features,
+    const std::vector<float> &position) const
 {
     const auto u = column("size_u");
     const auto v = column("size_v");
 
     if (m_pitches.empty() || (!u && !v))
         return;
-    for (std::size_t i = 0; i < n; i++) {
+    for (std::size_t i = 0; i < features.n; i++) {
         const float r = std::hypot(position[3 * i], position[3 * i + 1]);
         const float z = std::abs(position[3 * i + 2]);
         const auto found = std::find_if(
@@ -240,26 +239,25 @@ void Model::setExtents(std::vector<float> &cells, const float *features,
     }
 }
 
-void Model::setCells(etx::Event &event, const float *features, std::size_t n,
+void Model::setCells(etx::Event &event, const NodeFeatures &features,
     const std::vector<float> &position) const
 {
     if (!hasCells())
         return;
 
-    std::vector<float> cells(n * cellColumns.size());
+    std::vector<float> cells(features.n * cellColumns.size());
 
     for (std::size_t k = 0; k < cellColumns.size(); k++) {
         const auto from = column(cellColumns[k]);
-        for (std::size_t i = 0; from && i < n; i++)
+        for (std::size_t i = 0; from && i < features.n; i++)
             cells[i * cellColumns.size() + k] = value(features, i, *from);
     }
-    setExtents(cells, features, n, position);
+    setExtents(cells, features, position);
     event.set_cell_features(cells);
 }
 
 /// Where the columns have the clusters' coordinates.
-void Model::setClusters(
-    etx::Event &event, const float *features, std::size_t n) const
+void Model::setClusters(etx::Event &event, const NodeFeatures &features) const
 {
     const auto isOfCluster = [](const Column &column) {
         return column.name.rfind("cluster_", 0) == 0;
@@ -267,31 +265,102 @@ void Model::setClusters(
     if (std::none_of(m_columns.begin(), m_columns.end(), isOfCluster))
         return;
 
-    const std::vector<float> first = positions(features, n, "cluster_", "_1");
-    const std::vector<float> second = positions(features, n, "cluster_", "_2");
-    std::vector<float> both(6 * n);
+    const std::vector<float> first = positions(features, "cluster_", "_1");
+    const std::vector<float> second = positions(features, "cluster_", "_2");
+    std::vector<float> both(2 * first.size());
 
-    for (std::size_t i = 0; i < 3 * n; i++) {
+    for (std::size_t i = 0; i < first.size(); i++) {
         both[6 * (i / 3) + i % 3] = first[i];
         both[6 * (i / 3) + 3 + i % 3] = second[i];
     }
     event.set_cluster_positions(both);
 }
 
-etx::Event Model::event(
-    const float *features, std::size_t n, std::size_t width) const
+/// Whether modules are columns: all three or none.
+bool Model::hasModuleColumns() const
 {
-    if (width != m_columns.size())
-        throw std::runtime_error("exatrkx: " + std::to_string(width) +
+    const auto n = std::count_if(moduleColumns.begin(), moduleColumns.end(),
+        [&](const char *name) { return column(name).has_value(); });
+
+    if (n != 0 && n != 3)
+        throw std::runtime_error("exatrkx: modules need the columns volume, "
+                                 "layer and module; configured are " +
+                                 describeColumns());
+    return n == 3;
+}
+
+Module Model::moduleOf(std::uint64_t id) const
+{
+    if (m_modules.empty()) {
+        const Acts::GeometryIdentifier fields(id);
+        return {static_cast<std::int32_t>(fields.volume()),
+            static_cast<std::int32_t>(fields.layer()),
+            static_cast<std::int32_t>(fields.sensitive())};
+    }
+
+    const auto found = m_modules.find(id);
+    if (found == m_modules.end())
+        throw std::runtime_error(
+            "exatrkx: module id " + std::to_string(id) + " is none of the " +
+            std::to_string(m_modules.size()) + " modules of the configuration");
+    return found->second;
+}
+
+std::vector<Module> Model::modules(
+    const NodeFeatures &features, const std::vector<std::uint64_t> &ids) const
+{
+    std::vector<Module> out;
+
+    out.reserve(features.n);
+    if (hasModuleColumns()) {
+        const auto at = [&](std::size_t i, std::size_t k) {
+            return static_cast<std::int32_t>(
+                std::lround(value(features, i, *column(moduleColumns[k]))));
+        };
+        for (std::size_t i = 0; i < features.n; i++)
+            out.push_back({at(i, 0), at(i, 1), at(i, 2)});
+        return out;
+    }
+    if (m_moduleIds == ModuleIds::eNone || ids.empty())
+        return out;
+    if (ids.size() != features.n)
+        throw std::runtime_error("exatrkx: " + std::to_string(ids.size()) +
+                                 " module ids came with " +
+                                 std::to_string(features.n) + " hits");
+
+    std::vector<std::uint64_t> ofHits = ids;
+    if (m_moduleIds == ModuleIds::eSorted)
+        std::sort(ofHits.begin(), ofHits.end());
+    for (std::size_t i = 0; i < ofHits.size(); i++)
+        out.push_back(i > 0 && ofHits[i] == ofHits[i - 1]
+                          ? out.back()
+                          : moduleOf(ofHits[i]));
+    return out;
+}
+
+etx::Event Model::event(
+    const NodeFeatures &features, const std::vector<Module> &modules) const
+{
+    if (features.width != nColumns())
+        throw std::runtime_error("exatrkx: " + std::to_string(features.width) +
                                  " node features came, " +
-                                 std::to_string(m_columns.size()) +
+                                 std::to_string(nColumns()) +
                                  " are configured: " + describeColumns());
 
-    const std::vector<float> position = positions(features, n);
+    const std::vector<float> position = positions(features);
+    std::vector<std::int32_t> volume, layer, module;
     etx::Event event(position);
 
-    setCells(event, features, n, position);
-    setClusters(event, features, n);
+    setCells(event, features, position);
+    setClusters(event, features);
+    if (modules.empty())
+        return event;
+    for (const Module &of : modules) {
+        volume.push_back(of.volume);
+        layer.push_back(of.layer);
+        module.push_back(of.module);
+    }
+    event.set_modules(volume, layer, module);
     return event;
 }
 

@@ -1,5 +1,5 @@
-// Model.hpp -- a loaded model, the columns it is fed with, and contexts to run
-// it in.
+// Model.hpp -- a loaded model, the columns and module ids it is fed with, and
+// contexts to run it in.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EXATRKX_MODEL_HPP
@@ -53,6 +53,12 @@ class Contexts
     std::map<std::size_t, std::vector<etx::Context>> m_idleOnDevice;
 };
 
+/// Of n hits, [n, width] row-major.
+struct NodeFeatures {
+    const float *values;
+    std::size_t n, width;
+};
+
 class Model
 {
   public:
@@ -71,27 +77,36 @@ class Model
         return m_contexts;
     }
 
-    /// Build the graph of an event without hits: an error where the model cannot
-    /// make one of what the stages get, which has no modules.
+    /// Of node features.
+    std::size_t nColumns() const
+    {
+        return m_columns.size();
+    }
+
+    /// Build the graph of an event without hits: an error where the model
+    /// cannot make one of what the stages get.
     void checkGraph() const;
-    /// The hits of node features [n, width], row-major.
+    /// The hits of node features, in these modules or in none.
     etx::Event event(
-        const float *features, std::size_t n, std::size_t width) const;
-    /// Whether node features are the positions of hits, x, y, z in mm, alone.
-    bool isPositions() const;
+        const NodeFeatures &features, const std::vector<Module> &modules) const;
+    /// Of the columns, else of ids as they came with the hits; or none.
+    std::vector<Module> modules(const NodeFeatures &features,
+        const std::vector<std::uint64_t> &ids) const;
 
   private:
     std::optional<std::size_t> column(const std::string &name) const;
     std::string describeColumns() const;
-    float value(const float *features, std::size_t i, std::size_t k) const;
-    std::vector<float> positions(const float *features, std::size_t n,
+    float value(
+        const NodeFeatures &features, std::size_t i, std::size_t k) const;
+    std::vector<float> positions(const NodeFeatures &features,
         const std::string &before = "", const std::string &after = "") const;
-    void setCells(etx::Event &event, const float *features, std::size_t n,
+    void setCells(etx::Event &event, const NodeFeatures &features,
         const std::vector<float> &position) const;
-    void setExtents(std::vector<float> &cells, const float *features,
-        std::size_t n, const std::vector<float> &position) const;
-    void setClusters(
-        etx::Event &event, const float *features, std::size_t n) const;
+    void setExtents(std::vector<float> &cells, const NodeFeatures &features,
+        const std::vector<float> &position) const;
+    void setClusters(etx::Event &event, const NodeFeatures &features) const;
+    bool hasModuleColumns() const;
+    Module moduleOf(std::uint64_t id) const;
     bool isGiven(const std::string &cellColumn) const;
     bool hasCells() const;
     void checkCellColumns() const;
@@ -99,6 +114,8 @@ class Model
 
     std::vector<Column> m_columns;
     std::vector<Pitch> m_pitches;
+    ModuleIds m_moduleIds;
+    std::map<std::uint64_t, Module> m_modules;
     etx::Model m_model;
     etx_label_options m_labels;
     mutable Contexts m_contexts;

@@ -1,9 +1,8 @@
 // Stages.cpp -- the stages of ACTS's GNN pipeline over the C library.
 //
 // SPDX-License-Identifier: Apache-2.0
-#include "Model.hpp"
+#include "Hits.hpp"
 
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -27,32 +26,14 @@ void checkPlace(const char *name, const gnn::Tensor<T> &tensor,
                                  " and the stage are not both on a device");
 }
 
-/// On a device the event reads positions there; other columns are read back.
-etx::Event eventOf(const Model &model, const gnn::Tensor<float> &features,
-    etx::Context &context, const gnn::ExecutionContext &where)
-{
-    const auto [n, width] = features.shape();
-
-    checkPlace("node features", features, where);
-    if (where.device.isCpu())
-        return model.event(features.data(), n, width);
-    if (model.isPositions() && width == 3)
-        return etx::Event::create_device(
-            context, {features.data(), 3 * n}, {}, streamOf(where));
-
-    const auto host = features.clone({gnn::Device::Cpu(), where.stream});
-
-    return model.event(host.data(), n, width);
-}
-
 /// Node indices of one end of the edges, in the library's type.
 std::vector<std::int32_t> narrow(
-    const std::int64_t *rows, std::size_t n, std::size_t n_nodes)
+    const std::int64_t *rows, std::size_t n, std::int64_t n_nodes)
 {
     std::vector<std::int32_t> out(n);
 
     for (std::size_t e = 0; e < n; e++) {
-        if (rows[e] < 0 || rows[e] >= static_cast<std::int64_t>(n_nodes))
+        if (rows[e] < 0 || rows[e] >= n_nodes)
             throw std::runtime_error("exatrkx: edge " + std::to_string(e) +
                                      " has node " + std::to_string(rows[e]) +
                                      " of " + std::to_string(n_nodes));
@@ -61,27 +42,23 @@ std::vector<std::int32_t> narrow(
     return out;
 }
 
-etx::Graph graphOf(const gnn::PipelineTensors &tensors, etx::Context &context,
-    const gnn::ExecutionContext &where)
+etx::Graph graphOf(const gnn::PipelineTensors &tensors, std::int64_t n_nodes,
+    etx::Context &context, const gnn::ExecutionContext &where)
 {
-    const std::size_t n_nodes = tensors.nodeFeatures.shape()[0];
     const std::size_t n = tensors.edgeIndex.shape()[1];
     const std::int64_t *index = tensors.edgeIndex.data();
     etx::Span<const float> scores;
 
-    if (n == 0)
-        throw gnn::NoEdgesError{};
     checkPlace("edges", tensors.edgeIndex, where);
     if (tensors.edgeScores) {
         checkPlace("scores", *tensors.edgeScores, where);
         scores = {tensors.edgeScores->data(), tensors.edgeScores->size()};
     }
     if (!where.device.isCpu())
-        return etx::Graph::from_index_device(context,
-            static_cast<std::int64_t>(n_nodes), {index, 2 * n}, scores,
-            streamOf(where));
-    return etx::Graph::from_edges(static_cast<std::int64_t>(n_nodes),
-        narrow(index, n, n_nodes), narrow(index + n, n, n_nodes), scores);
+        return etx::Graph::from_index_device(
+            context, n_nodes, {index, 2 * n}, scores, streamOf(where));
+    return etx::Graph::from_edges(n_nodes, narrow(index, n, n_nodes),
+        narrow(index + n, n, n_nodes), scores);
 }
 
 /// The edges of a graph on a device that pass the cut, from there into tensors.
@@ -91,12 +68,11 @@ void putEdgesOnDevice(gnn::PipelineTensors &out, const etx::Graph &graph,
     const std::int64_t n = graph.to_index_device(context, cut);
 
     if (n == 0)
-        throw gnn::NoEdgesError{};
+        return;
 
     auto index = gnn::Tensor<std::int64_t>::Create(
         {2, static_cast<std::size_t>(n)}, where);
 
-    out.edgeScores.reset();
     if (!graph.scores_device().empty())
         out.edgeScores =
             gnn::Tensor<float>::Create({static_cast<std::size_t>(n), 1}, where);
@@ -119,24 +95,20 @@ void putEdgesOnHost(gnn::PipelineTensors &out, const etx::Graph &graph,
 
     for (std::size_t e = 0; e < n_all; e++)
         n += passes(e) ? 1 : 0;
-    if (n == 0)
-        throw gnn::NoEdgesError{};
 
     auto index = gnn::Tensor<std::int64_t>::Create({2, n}, host);
-    std::optional<gnn::Tensor<float>> scores;
     if (!score.empty())
-        scores = gnn::Tensor<float>::Create({n, 1}, host);
+        out.edgeScores = gnn::Tensor<float>::Create({n, 1}, host);
     for (std::size_t e = 0, to = 0; e < n_all; e++) {
         if (!passes(e))
             continue;
         index.data()[to] = src[e];
         index.data()[n + to] = dst[e];
-        if (scores)
-            scores->data()[to] = score[e];
+        if (out.edgeScores)
+            out.edgeScores->data()[to] = score[e];
         to++;
     }
     out.edgeIndex = std::move(index);
-    out.edgeScores = std::move(scores);
 }
 
 /// The edges of a graph that pass the cut, into tensors; a cut below every
@@ -144,7 +116,10 @@ void putEdgesOnHost(gnn::PipelineTensors &out, const etx::Graph &graph,
 void putEdges(gnn::PipelineTensors &out, const etx::Graph &graph, float cut,
     etx::Context &context, const gnn::ExecutionContext &where)
 {
-    out.edgeFeatures.reset(); // of the edges before
+    const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
+
+    out.edgeIndex = gnn::Tensor<std::int64_t>::Create({2, 0}, host);
+    out.edgeScores.reset();
     if (where.device.isCpu())
         putEdgesOnHost(out, graph, cut, where);
     else
@@ -162,34 +137,34 @@ GraphConstruction::GraphConstruction(std::shared_ptr<const Model> model)
 
 gnn::PipelineTensors GraphConstruction::operator()(
     std::vector<float> &inputValues, std::size_t numNodes,
-    const std::vector<std::uint64_t> & /*moduleIds*/,
+    const std::vector<std::uint64_t> &moduleIds,
     const gnn::ExecutionContext &execContext)
 {
     if (numNodes == 0)
         throw gnn::NoEdgesError{};
 
     if (inputValues.size() % numNodes != 0)
-        throw std::runtime_error("exatrkx: " +
-                                 std::to_string(inputValues.size()) +
-                                 " features are no multiple of " +
-                                 std::to_string(numNodes) + " hits");
+        throw std::runtime_error(
+            "exatrkx: " + std::to_string(inputValues.size()) +
+            " features are no multiple of " + std::to_string(numNodes) +
+            " hits");
 
     const gnn::ExecutionContext host{gnn::Device::Cpu(), {}};
-    const std::size_t width = inputValues.size() / numNodes;
-    const etx::Event event =
-        m_model->event(inputValues.data(), numNodes, width);
+    const NodeFeatures features{
+        inputValues.data(), numNodes, inputValues.size() / numNodes};
     Contexts::Loan context(m_model->contexts(), execContext.device);
+    const Nodes nodes(std::make_shared<const Hits>(
+        *m_model, context.get(), features, moduleIds));
     const etx::Graph graph =
-        etx::Graph::build(context.get(), m_model->get(), event);
-    auto features = gnn::Tensor<float>::Create({numNodes, width}, host);
-
-    std::memcpy(features.data(), inputValues.data(), features.nbytes());
-    if (!execContext.device.isCpu())
-        features = features.clone(execContext);
-    gnn::PipelineTensors out{std::move(features),
+        etx::Graph::build(context.get(), m_model->get(), nodes.hits().left());
+    gnn::PipelineTensors out{nodes.remember(features),
         gnn::Tensor<std::int64_t>::Create({2, 0}, host), std::nullopt,
         std::nullopt};
+
+    if (!execContext.device.isCpu())
+        out.nodeFeatures = out.nodeFeatures.clone(execContext);
     putEdges(out, graph, keepAll, context.get(), execContext);
+    nodes.leave(out, false, execContext);
     return out;
 }
 
@@ -202,16 +177,25 @@ EdgeClassification::EdgeClassification(
 gnn::PipelineTensors EdgeClassification::operator()(
     gnn::PipelineTensors tensors, const gnn::ExecutionContext &execContext)
 {
-    Contexts::Loan context(m_model->contexts(), execContext.device);
-    const etx::Event event =
-        eventOf(*m_model, tensors.nodeFeatures, context.get(), execContext);
-    etx::Graph graph = graphOf(tensors, context.get(), execContext);
+    checkPlace("node features", tensors.nodeFeatures, execContext);
 
-    if (m_network == Network::eFilter)
-        graph = graph.filter(context.get(), m_model->get(), event);
-    else
-        graph.score(context.get(), m_model->get(), event);
-    putEdges(tensors, graph, m_cut, context.get(), execContext);
+    Contexts::Loan context(m_model->contexts(), execContext.device);
+    Nodes nodes(*m_model, tensors.nodeFeatures, execContext);
+    const etx::Event &event = nodes.hits().left();
+
+    tensors.edgeFeatures.reset(); // of the edges before
+    nodes.enter(tensors, execContext);
+    if (tensors.edgeIndex.shape()[1] > 0) {
+        etx::Graph graph =
+            graphOf(tensors, event.n_hits(), context.get(), execContext);
+
+        if (m_network == Network::eFilter)
+            graph = graph.filter(context.get(), m_model->get(), event);
+        else
+            graph.score(context.get(), m_model->get(), event);
+        putEdges(tensors, graph, m_cut, context.get(), execContext);
+    }
+    nodes.leave(tensors, true, execContext);
     return tensors;
 }
 
@@ -224,22 +208,34 @@ std::vector<std::vector<int>> TrackBuilding::operator()(
     gnn::PipelineTensors tensors, std::vector<int> &spacePointIDs,
     const gnn::ExecutionContext &execContext)
 {
-    Contexts::Loan context(m_model->contexts(), execContext.device);
-    const etx::Event event =
-        eventOf(*m_model, tensors.nodeFeatures, context.get(), execContext);
-    const etx::Graph graph = graphOf(tensors, context.get(), execContext);
-    const etx::Tracks tracks =
-        etx::label(context.get(), graph, m_model->labels(), &event);
-    std::vector<std::vector<int>> out(tracks.size());
+    checkPlace("node features", tensors.nodeFeatures, execContext);
 
-    if (spacePointIDs.size() != tensors.nodeFeatures.shape()[0])
-        throw std::runtime_error(
-            "exatrkx: " + std::to_string(spacePointIDs.size()) +
-            " space points came with " +
-            std::to_string(tensors.nodeFeatures.shape()[0]) + " nodes");
-    for (std::size_t t = 0; t < out.size(); t++)
-        for (const std::int32_t hit : tracks[t])
-            out[t].push_back(spacePointIDs[static_cast<std::size_t>(hit)]);
+    Contexts::Loan context(m_model->contexts(), execContext.device);
+    Nodes nodes(*m_model, tensors.nodeFeatures, execContext);
+    const Hits &hits = nodes.hits();
+    const std::vector<int> ids = nodes.ids(spacePointIDs);
+    etx::FirstPass found = hits.firstPass;
+    std::vector<std::vector<int>> out;
+
+    nodes.enter(tensors, execContext);
+    if (tensors.edgeIndex.shape()[1] > 0) {
+        const etx::Graph graph =
+            graphOf(tensors, hits.left().n_hits(), context.get(), execContext);
+        const etx::Tracks tracks =
+            etx::label(context.get(), graph, m_model->labels(), &hits.left());
+
+        for (std::size_t t = 0; t < tracks.size(); t++)
+            for (const std::int32_t hit : tracks[t])
+                found.labels[static_cast<std::size_t>(
+                    hits.rows[static_cast<std::size_t>(hit)])] =
+                    found.n_tracks + static_cast<std::int32_t>(t);
+    }
+    const etx::Tracks tracks =
+        etx::find_tracks_end(context.get(), m_model->get(), hits.event, found);
+
+    for (std::size_t t = 0; t < tracks.size(); t++)
+        for (out.emplace_back(); const std::int32_t hit : tracks[t])
+            out.back().push_back(ids[static_cast<std::size_t>(hit)]);
     return out;
 }
 

@@ -43,21 +43,32 @@ def check_mistakes(model):
     for arguments, words in (
         ((str(model), COLUMNS[:1]), ("x, y, z", "r (scale 1000)")),
         (("no-such-file", COLUMNS), ("no-such-file",)),
+        ((str(model), COLUMNS, None, 1, 0, [], "no"), ('moduleIds "no"',)),
     ):
         try:
             exatrkx_acts.Stages(*arguments)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             assert all(word in str(error) for word in words), error
         else:
             raise AssertionError(f"{arguments} was taken")
 
 
-def run(pipeline, features):
+def module_ids(prefix):
+    """Of the hits, as ACTS packs them."""
+    return [
+        (int(hit["volume_id"]) << 56)
+        + (int(hit["layer_id"]) << 36)
+        + (int(hit["module_id"]) << 8)
+        for hit in rows(f"{prefix}-hits.csv.gz")
+    ]
+
+
+def run(pipeline, features, ids):
     """The tracks, or None where the bindings cannot call the pipeline."""
     n = len(features) // len(COLUMNS)
     try:
         return pipeline.run(
-            features, [0] * n, list(range(n)), acts.gnn.Device.Cpu()
+            features, ids, list(range(n)), acts.gnn.Device.Cpu()
         )
     except TypeError as error:
         if "GnnTiming" not in str(error):
@@ -78,7 +89,8 @@ def main(examples):
         acts.logging.WARNING,
     )
     check_mistakes(model)
-    tracks = run(pipeline, node_features(examples / "data" / "event000000001"))
+    prefix = examples / "data" / "event000000001"  # sorted by module
+    tracks = run(pipeline, node_features(prefix), module_ids(prefix))
     if tracks is None:
         print("stages made; SKIPPED the run: GnnTiming is not registered here")
         return

@@ -18,6 +18,7 @@
 #include <exatrkx/exatrkx.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,8 +55,8 @@ namespace exatrkx
 /// CellCount), "cell_val" (ChargeSum), "leta", "lphi", "lx", "ly", "lz",
 /// "geta", "gphi"; "size_u", "size_v" (ClusterLoc0, ClusterLoc1), which give
 /// "lx" and "ly" by the pitches; "cluster_x_1" or "cluster_r_1" and the like
-/// (Cluster1X, Cluster1R), of both clusters. Any other name is a column that
-/// nobody reads.
+/// (Cluster1X, Cluster1R), of both clusters; "volume", "layer" and "module"
+/// instead of module ids. Any other name is a column that nobody reads.
 struct Column {
     std::string name;
     float scale = 1.0F;
@@ -65,6 +66,19 @@ struct Column {
 /// maxR of the beam line and maxZ of the middle; all in mm.
 struct Pitch {
     float maxR, maxZ, u, v;
+};
+
+/// Where a hit is: numbers of the events that the model learned from.
+struct Module {
+    std::int32_t volume, layer, module;
+};
+
+/// To which hits the module ids belong that come with them.
+enum class ModuleIds {
+    eSorted, ///< hits are sorted by module id, and ids come in any order: as
+             ///< in TrackFindingAlgorithmGnn of every version
+    eOfHits, ///< id k is that of hit k
+    eNone    ///< they are not read: neither first pass nor completion
 };
 
 struct Config {
@@ -82,17 +96,24 @@ struct Config {
     /// For the columns "size_u" and "size_v": the first that holds a hit
     /// counts, and the last for hits that none holds.
     std::vector<Pitch> pitches = {};
+    ModuleIds moduleIds = ModuleIds::eSorted;
+    /// The module of each id; empty: volume, layer and sensitive number of an
+    /// Acts::GeometryIdentifier.
+    std::map<std::uint64_t, Module> modules = {};
 };
 
 class Model; // loaded once, shared by the stages
 
-/// The embedding and the radius graph of the model.
+/// The first pass of the model, and the candidate edges of the hits that it
+/// leaves. Each of its tracks is a chain of edges, too.
 class GraphConstruction final : public gnn::GraphConstructionBase
 {
   public:
     explicit GraphConstruction(std::shared_ptr<const Model> model);
 
-    /// Module ids are not read: they may be in any order.
+    /// Node features get two more columns, the last, by which the other stages
+    /// find this event: until the same thread begins another. Without
+    /// module ids, or columns of modules, there is no first pass.
     gnn::PipelineTensors operator()(std::vector<float> &inputValues,
         std::size_t numNodes, const std::vector<std::uint64_t> &moduleIds,
         const gnn::ExecutionContext &execContext = {}) override;
@@ -102,7 +123,8 @@ class GraphConstruction final : public gnn::GraphConstructionBase
 };
 
 /// The filter or the graph neural network of the model. Edges come in any
-/// order and leave sorted by target, then source, with their scores.
+/// order and leave sorted by target, then source, with their scores;
+/// then the edges of the first pass, which no network sees, with the score 1.
 class EdgeClassification final : public gnn::EdgeClassificationBase
 {
   public:
@@ -120,7 +142,8 @@ class EdgeClassification final : public gnn::EdgeClassificationBase
     float m_cut; // a filter has that of the model, too
 };
 
-/// The label method of the model: tracks in the order of their first node.
+/// The label method of the model, and its completion: with the other stages of
+/// the same Stages, the tracks of etx_find_tracks, ordered by first hit.
 class TrackBuilding final : public gnn::TrackBuildingBase
 {
   public:
@@ -142,7 +165,7 @@ class Stages
     explicit Stages(const Config &config);
 
     /// An error where the model lacks an embedding, or takes its graph from a
-    /// map of modules, which the stages do not get.
+    /// map of modules, which are not read.
     std::shared_ptr<gnn::GraphConstructionBase> graphConstruction() const;
     /// The filter and the graph network, as far as the model has them.
     std::vector<std::shared_ptr<gnn::EdgeClassificationBase>>
