@@ -16,7 +16,7 @@ lacking()
     import-checkpoint) has python3 && has_module numpy && has_module torch ;;
     own-detector) has python3 && has_module numpy ;;
     call-from-cpp) has g++ ;;
-    call-from-acts) has cmake && has c++ && has_acts ;;
+    call-from-acts) has cmake && has c++ ;;
     esac
 }
 
@@ -30,14 +30,13 @@ has_module()
     python3 -c "import $1" 2>/dev/null || { echo "no $1 for Python"; return 1; }
 }
 
-# An ACTS that CMake finds.
+# Whether CMake finds an ACTS.
 has_acts()
 {
     mkdir -p "$tmp/acts"
     printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(acts CXX)' \
         'find_package(Acts REQUIRED)' >"$tmp/acts/CMakeLists.txt"
-    cmake -S "$tmp/acts" -B "$tmp/acts/build" >/dev/null 2>&1 ||
-        { echo 'no installed ACTS was found (Acts_DIR)'; return 1; }
+    cmake -S "$tmp/acts" -B "$tmp/acts/build" >/dev/null 2>&1
 }
 
 # The files of the repository and what was built from them, with their times.
@@ -62,6 +61,9 @@ for page in "$@"; do
     fi
     awk -f test/pages/script.awk "$page" >"$tmp/script"
     [ -s "$tmp/script" ] || { echo "$page: nothing to run" >&2; exit 1; }
+    if [ "$name" = call-from-acts ] && ! has_acts; then
+        export Acts_DIR="$PWD/bindings/acts/test/stand_in"
+    fi
     copy_tree "$tmp/tree"
     if ! (cd "$tmp/tree" && sh -eu "$tmp/script") >"$tmp/log" 2>&1; then
         cat "$tmp/log" >&2
