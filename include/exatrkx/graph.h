@@ -37,8 +37,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
  * are at most options->radius apart. The squared distance is computed in
  * float32 as s = d0 * d0, then s = fma(dk, dk, s) for k = 1 .. n_dim - 1, and
  * compared with radius * radius: the same edges on every backend. With
- * max_neighbours point i keeps its nearest by (s, j), with edges from i to j;
- * INDEX and OUTWARD drop edges of the other direction, BOTH keeps all. event
+ * max_neighbours point i keeps its nearest by (s, j): BOTH has the edges from i
+ * to j, INDEX and OUTWARD each pair once, as ACTS and FRNN have. event
  * gives the positions for ETX_ORIENT_OUTWARD and may else be NULL.
  * ETX_ERR_LIMIT above max_edges, or above the context's memory_limit at 32
  * bytes per edge. */

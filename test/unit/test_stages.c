@@ -4,9 +4,12 @@
 #include <exatrkx/graph.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/backend.h"
+#include "base/random.h"
 #include "io_models.h"
 #include "job.h"
 #include "stage/model.h"
@@ -384,6 +387,103 @@ ETX_TEST(test_graph_outward)
 
             ck_assert_float_lt(square_of(from), square_of(to));
         }
+    }
+}
+
+/* The pairs of the three nearest neighbours of 2000 points, of 8 dimensions. */
+enum { N_NEAR = 2000 };
+
+static etx_graph *nearest_pairs(etx_context *context, const etx_event *event,
+    const float *point, int32_t orientation)
+{
+    etx_graph *graph = NULL;
+    etx_graph_options options;
+
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.max_neighbours = 3;
+    options.orientation = orientation;
+    ck_assert_ok(etx_graph_build_knn(
+        &graph, context, N_NEAR, 8, point, event, &options));
+    return graph;
+}
+
+/* 1: a pair of the edges of graph, in either direction; every other pair 0. */
+static void mark_pairs(uint8_t *pairs, const etx_graph *graph)
+{
+    memset(pairs, 0, (size_t)N_NEAR * N_NEAR);
+    for (int64_t e = 0; e < etx_graph_n_edges(graph); e++) {
+        const int32_t a = etx_graph_src(graph)[e];
+        const int32_t b = etx_graph_dst(graph)[e];
+
+        pairs[a * N_NEAR + b] = pairs[b * N_NEAR + a] = 1;
+    }
+}
+
+/* With one direction each pair of neighbours is there once, whichever of them
+ * has the other among its nearest. */
+ETX_TEST(test_graph_nearest_pairs)
+{
+    scoped_context *context = etx_test_context();
+    scoped float *point = etx_test_alloc(8 * N_NEAR, sizeof *point);
+    scoped uint8_t *all = etx_test_alloc(N_NEAR * N_NEAR, sizeof *all);
+    scoped uint8_t *once = etx_test_alloc(N_NEAR * N_NEAR, sizeof *once);
+    struct etx_random random;
+
+    etx_random_init(&random, 1, 0, 0);
+    for (int64_t i = 0; i < 8 * N_NEAR; i++)
+        point[i] = etx_random_uniform(&random);
+    scoped_event *event = etx_test_event(N_NEAR, point);
+    scoped_graph *both = nearest_pairs(context, NULL, point, ETX_ORIENT_BOTH);
+    mark_pairs(all, both);
+    ck_assert_int_eq(etx_graph_n_edges(both), 3 * N_NEAR);
+    for (int32_t k = 0; k < 2; k++) {
+        const int32_t orientation = k ? ETX_ORIENT_OUTWARD : ETX_ORIENT_INDEX;
+        scoped_graph *graph = nearest_pairs(context, event, point, orientation);
+        const int64_t n = etx_graph_n_edges(graph);
+
+        mark_pairs(once, graph);
+        ck_assert_mem_eq(once, all, (size_t)N_NEAR * N_NEAR);
+        for (int64_t e = 0; e < n; e++) {
+            const int32_t a = etx_graph_src(graph)[e];
+            const int32_t b = etx_graph_dst(graph)[e];
+
+            ck_assert(e == 0 || etx_graph_dst(graph)[e - 1] < b ||
+                      (etx_graph_dst(graph)[e - 1] == b &&
+                          etx_graph_src(graph)[e - 1] < a));
+            if (orientation == ETX_ORIENT_INDEX)
+                ck_assert_int_lt(a, b);
+            else
+                ck_assert_float_le(
+                    square_of(point + 3 * a), square_of(point + 3 * b));
+        }
+    }
+}
+
+/* max_edges is that of the pairs: 0-1, 1-2 and 3-2, one of which is found from
+ * both its ends. */
+ETX_TEST(test_graph_nearest_pairs_limit)
+{
+    static const float points[] = {0.0f, 1.0f, 1.9f, 4.0f};
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = NULL;
+    etx_graph_options options;
+
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.max_neighbours = 1;
+    options.max_edges = 3;
+    ck_assert_ok(
+        etx_graph_build_knn(&graph, context, 4, 1, points, NULL, &options));
+    ck_assert_int_eq(etx_graph_n_edges(graph), 3);
+    for (int32_t max = 0; max < 3; max++) {
+        etx_graph *none = NULL;
+        char text[64];
+
+        options.max_edges = max;
+        (void)snprintf(
+            text, sizeof text, "more than max_edges = %d pairs", max);
+        ck_assert_fails(
+            etx_graph_build_knn(&none, context, 4, 1, points, NULL, &options),
+            ETX_ERR_LIMIT, text);
     }
 }
 

@@ -148,8 +148,8 @@ class Graph(_handle.Immutable):
         """Pairs of points [n_points, n_dim] not further apart than radius.
 
         max_neighbours keeps the nearest of each, 0 = all. orientation is
-        "index", "outward" (needs event) or "both". Raises LimitError above
-        max_edges.
+        "index", "outward" (needs event): each pair once; or "both": an edge
+        from each point to its neighbours. Raises LimitError above max_edges.
         """
         return cls._neighbours(
             "radius",
@@ -172,7 +172,7 @@ class Graph(_handle.Immutable):
         event: Event | None = None,
         context: Context | None = None,
     ) -> Graph:
-        """The nearest of every point, however far."""
+        """The nearest of every point, however far; orientation as of radius."""
         return cls._neighbours(
             "knn",
             points,

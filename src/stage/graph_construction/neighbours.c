@@ -4,6 +4,10 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "base/sort.h"
+#include "base/status.h"
+
+#include <inttypes.h>
 
 /* Two ends, an index by source, and what the search needs to sort. */
 #define BYTES_PER_EDGE 32
@@ -48,6 +52,80 @@ int64_t etx_stage_free_edges(
     return etx_stage_max_edges(context, max_edges);
 }
 
+/* list has the edges from each point to its nearest, in both directions or in
+ * one. Then it has each pair once, from the smaller (key, row) to the larger,
+ * in the order of a graph; key NULL: by row. On the host, as few models want
+ * it. */
+static etx_status turn_edges(struct etx_edge_list *list,
+    struct etx_context *context, const float *key, int64_t n_points)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_memory *memory = context->stream->memory;
+    const int64_t n = list->n_edges;
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    int32_t *order = NULL;
+    int64_t *pair = NULL; /* [n] dst, then src */
+    float *by = NULL;
+    int64_t count = 0;
+    etx_status status;
+
+    ETX_SCRATCH(src, arena, n, "edge sources");
+    ETX_SCRATCH(dst, arena, n, "edge destinations");
+    ETX_SCRATCH(order, arena, n, "order of edges");
+    ETX_SCRATCH(pair, arena, n, "pairs of points");
+    ETX_SCRATCH(by, arena, key == NULL ? 0 : n_points, "outward order");
+    ETX_CHECK(etx_memory_to_host(memory, src, list->src, n, sizeof *src));
+    ETX_CHECK(etx_memory_to_host(memory, dst, list->dst, n, sizeof *dst));
+    if (key != NULL)
+        ETX_CHECK(etx_memory_to_host(memory, by, key, n_points, sizeof *by));
+    for (int64_t e = 0; e < n; e++) {
+        const int32_t turned = key == NULL || by[src[e]] == by[dst[e]]
+                                   ? dst[e] < src[e]
+                                   : by[dst[e]] < by[src[e]];
+
+        pair[e] = turned ? ((int64_t)src[e] << 32) + dst[e]
+                         : ((int64_t)dst[e] << 32) + src[e];
+    }
+    ETX_CHECK(etx_sort_order(order, pair, n));
+    for (int64_t e = 0; e < n; e++) {
+        if (e > 0 && pair[order[e]] == pair[order[e - 1]])
+            continue;
+        src[count] = (int32_t)(pair[order[e]] & INT32_MAX);
+        dst[count++] = (int32_t)(pair[order[e]] >> 32);
+    }
+    ETX_CHECK(etx_memory_to_device(memory, list->src, src, count, sizeof *src));
+    ETX_CHECK(etx_memory_to_device(memory, list->dst, dst, count, sizeof *dst));
+    list->n_edges = count;
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* Each pair of nearest neighbours once, at most max_edges. */
+static etx_status find_nearest_pairs(
+    struct etx_context *context, struct etx_radius_graph_args *args)
+{
+    const float *const key = args->key;
+    const int64_t max_edges = args->max_edges;
+    etx_status status;
+
+    args->both = 1;
+    args->key = NULL;
+    args->max_edges = max_edges > INT32_MAX / 2 ? INT32_MAX : 2 * max_edges;
+    status = context->ops->radius_graph(context->stream, args);
+    if (status == ETX_OK)
+        status = turn_edges(args->out, context, key, args->n_points);
+    if (status == ETX_ERR_LIMIT ||
+        (status == ETX_OK && args->out->n_edges > max_edges))
+        return etx_fail(ETX_ERR_LIMIT,
+            "more than max_edges = %" PRId64
+            " pairs of the %d nearest of %" PRId64 " points",
+            max_edges, args->max_neighbours, args->n_points);
+    return status;
+}
+
 etx_status etx_stage_neighbours(struct etx_graph **out,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
@@ -71,7 +149,10 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
                                neighbours->max_edges)
                          : etx_stage_max_edges(context, neighbours->max_edges);
     args.out = &list;
-    ETX_CHECK(context->ops->radius_graph(context->stream, &args));
+    if (args.max_neighbours > 0 && args.both == 0)
+        ETX_CHECK(find_nearest_pairs(context, &args));
+    else
+        ETX_CHECK(context->ops->radius_graph(context->stream, &args));
     if (neighbours->ends_only)
         ETX_CHECK(etx_graph_adopt_ends(out, context, neighbours->n_points,
             list.n_edges, list.src, list.dst));
