@@ -4,10 +4,10 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/sort.h"
 #include "base/status.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Two ends, an index by source, and what the search needs to sort. */
 #define BYTES_PER_EDGE 32
@@ -52,51 +52,96 @@ int64_t etx_stage_free_edges(
     return etx_stage_max_edges(context, max_edges);
 }
 
+/* Edges between two polls for a cancelled call. */
+#define POLL_EDGES (1 << 16)
+
+/* Edges by the row of one end, in 0 .. n_points - 1, edges of one row in the
+ * order of `from`, NULL: as they are. cursor [n_points + 1] is overwritten. */
+static etx_status group_edges(int32_t *order, const int32_t *from,
+    const int32_t *end, int64_t n, int64_t *cursor, int64_t n_points,
+    const struct etx_stream *stream)
+{
+    etx_status status = ETX_OK;
+
+    memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
+    for (int64_t e = 0; e < n; e++)
+        cursor[end[e] + 1]++;
+    for (int64_t k = 0; k < n_points; k++)
+        cursor[k + 1] += cursor[k];
+    for (int64_t k = 0; k < n; k++) {
+        const int32_t e = from == NULL ? (int32_t)k : from[k];
+
+        if (k % POLL_EDGES == 0)
+            ETX_CHECK(etx_check_cancelled(stream));
+        order[cursor[end[e]]++] = e;
+    }
+done:
+    return status;
+}
+
+/* Turn edges to run from the smaller (key, row) to the larger; key NULL: by
+ * row. */
+static void turn_edges(
+    int32_t *src, int32_t *dst, int64_t n_edges, const float *key)
+{
+    for (int64_t e = 0; e < n_edges; e++) {
+        const int32_t a = src[e];
+        const int32_t b = dst[e];
+        const int32_t is_turned =
+            key == NULL || key[a] == key[b] ? b < a : key[b] < key[a];
+
+        src[e] = is_turned ? b : a;
+        dst[e] = is_turned ? a : b;
+    }
+}
+
 /* list has the edges from each point to its nearest, in both directions or in
- * one. Then it has each pair once, from the smaller (key, row) to the larger,
- * in the order of a graph; key NULL: by row. On the host, as few models want
- * it. */
-static etx_status turn_edges(struct etx_edge_list *list,
+ * one. Then it has each pair once, turned, in the order of a graph. On the
+ * host, as few models want it. */
+static etx_status pair_edges(struct etx_edge_list *list,
     struct etx_context *context, const float *key, int64_t n_points)
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_memory *memory = context->stream->memory;
     const int64_t n = list->n_edges;
-    int32_t *src = NULL;
-    int32_t *dst = NULL;
-    int32_t *order = NULL;
-    int64_t *pair = NULL; /* [n] dst, then src */
+    int32_t *end[2] = {NULL, NULL};   /* [n] src, dst */
+    int32_t *order[2] = {NULL, NULL}; /* [n] by src, by dst and src */
+    int64_t *cursor = NULL;
     float *by = NULL;
     int64_t count = 0;
     etx_status status;
 
-    ETX_SCRATCH(src, arena, n, "edge sources");
-    ETX_SCRATCH(dst, arena, n, "edge destinations");
-    ETX_SCRATCH(order, arena, n, "order of edges");
-    ETX_SCRATCH(pair, arena, n, "pairs of points");
+    for (int k = 0; k < 2; k++) {
+        ETX_SCRATCH(end[k], arena, n, "ends of edges");
+        ETX_SCRATCH(order[k], arena, n, "order of edges");
+    }
+    ETX_SCRATCH(cursor, arena, n_points + 1, "edges of points");
     ETX_SCRATCH(by, arena, key == NULL ? 0 : n_points, "outward order");
-    ETX_CHECK(etx_memory_to_host(memory, src, list->src, n, sizeof *src));
-    ETX_CHECK(etx_memory_to_host(memory, dst, list->dst, n, sizeof *dst));
+    ETX_CHECK(etx_memory_to_host(memory, end[0], list->src, n, sizeof *end[0]));
+    ETX_CHECK(etx_memory_to_host(memory, end[1], list->dst, n, sizeof *end[1]));
     if (key != NULL)
         ETX_CHECK(etx_memory_to_host(memory, by, key, n_points, sizeof *by));
-    for (int64_t e = 0; e < n; e++) {
-        const int32_t turned = key == NULL || by[src[e]] == by[dst[e]]
-                                   ? dst[e] < src[e]
-                                   : by[dst[e]] < by[src[e]];
+    turn_edges(end[0], end[1], n, key == NULL ? NULL : by);
+    for (int k = 0; k < 2; k++)
+        ETX_CHECK(group_edges(order[k], k == 0 ? NULL : order[0], end[k], n,
+            cursor, n_points, context->stream));
+    /* Each pair once; its ends lie over orders that were read already. */
+    for (int64_t k = 0; k < n; k++) {
+        const int32_t e = order[1][k];
 
-        pair[e] = turned ? ((int64_t)src[e] << 32) + dst[e]
-                         : ((int64_t)dst[e] << 32) + src[e];
-    }
-    ETX_CHECK(etx_sort_order(order, pair, n));
-    for (int64_t e = 0; e < n; e++) {
-        if (e > 0 && pair[order[e]] == pair[order[e - 1]])
+        if (k % POLL_EDGES == 0)
+            ETX_CHECK(etx_check_cancelled(context->stream));
+        if (count > 0 && order[0][count - 1] == end[0][e] &&
+            order[1][count - 1] == end[1][e])
             continue;
-        src[count] = (int32_t)(pair[order[e]] & INT32_MAX);
-        dst[count++] = (int32_t)(pair[order[e]] >> 32);
+        order[0][count] = end[0][e];
+        order[1][count++] = end[1][e];
     }
-    ETX_CHECK(etx_memory_to_device(memory, list->src, src, count, sizeof *src));
-    ETX_CHECK(etx_memory_to_device(memory, list->dst, dst, count, sizeof *dst));
+    ETX_CHECK(etx_memory_to_device(
+        memory, list->src, order[0], count, sizeof *order[0]));
+    ETX_CHECK(etx_memory_to_device(
+        memory, list->dst, order[1], count, sizeof *order[1]));
     list->n_edges = count;
 done:
     etx_arena_reset(arena, mark);
@@ -116,7 +161,7 @@ static etx_status find_nearest_pairs(
     args->max_edges = max_edges > INT32_MAX / 2 ? INT32_MAX : 2 * max_edges;
     status = context->ops->radius_graph(context->stream, args);
     if (status == ETX_OK)
-        status = turn_edges(args->out, context, key, args->n_points);
+        status = pair_edges(args->out, context, key, args->n_points);
     if (status == ETX_ERR_LIMIT ||
         (status == ETX_OK && args->out->n_edges > max_edges))
         return etx_fail(ETX_ERR_LIMIT,
