@@ -13,12 +13,14 @@
 #include <dirent.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define PATH_SIZE 1024
 #define JSON_SIZE 8192
+#define N_JSON    64 /* four for each of sixteen threads */
 #define MAX_STACK ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
@@ -142,9 +144,9 @@ void etx_test_set(void *options, const struct etx_test_change *change)
 
 const char *etx_test_json(const char *text)
 {
-    static char buffers[4][JSON_SIZE];
-    static unsigned int next;
-    char *const out = buffers[next++ % 4];
+    static char buffers[N_JSON][JSON_SIZE];
+    static atomic_uint next;
+    char *const out = buffers[atomic_fetch_add(&next, 1) % N_JSON];
 
     ck_assert_uint_lt(strlen(text), JSON_SIZE);
     strcpy(out, text);

@@ -117,7 +117,8 @@ struct etx_test_change {
     }
 void etx_test_set(void *options, const struct etx_test_change *change);
 
-/* JSON with ' in place of "; valid until the fourth call after. */
+/* JSON with ' in place of "; on up to sixteen threads valid until the fourth
+ * call after of each. */
 const char *etx_test_json(const char *text);
 
 /* Say that a test did not run, and why. */
