@@ -149,7 +149,8 @@ ETX_TEST(test_learned_tables_options)
 {
     scoped_model *completed = NULL;
     scoped_model *model = learned_model(1, &completed);
-    scoped_model *mapped = learned_model(2, &(etx_model *){NULL});
+    scoped_model *earlier = NULL;
+    scoped_model *mapped = learned_model(2, &earlier);
     scoped_context *context = etx_test_context();
     scoped struct sample *sample = new_sample(5);
     scoped_event *event = event_of(sample);
