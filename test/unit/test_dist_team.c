@@ -149,8 +149,8 @@ static etx_status fail_sum_slices(void *self, float *sum, int64_t n_values,
 /* A function of the team that fails without a message, or with no status. */
 ETX_TEST(test_dist_team_failures, .rows = 3)
 {
-    static const char *const text[] = {"sum of the caller returned "
-                                       "ETX_ERR_DEVICE",
+    static const char *const text[] = {("sum of the caller returned "
+                                        "ETX_ERR_DEVICE"),
         "gather of the caller returned 7, which is no status",
         "sum_slices of the caller returned -2147483648, which is no status"};
     struct lone lone = {.n_sums = 0};
