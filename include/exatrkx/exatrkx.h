@@ -611,6 +611,10 @@ ETX_API const int32_t *etx_tracks_hits(const etx_tracks *tracks);
  * were selected or resolved from those keep theirs. NULL: of no file, and
  * etx_tracks_write_csv numbers them 1, 2, ... */
 ETX_API const int64_t *etx_tracks_ids(const etx_tracks *tracks);
+/* Replace them by ids [count], copied, not negative and each once; NULL removes
+ * them. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_set_ids(
+    etx_tracks *tracks, const int64_t *ids);
 /* Tracks from labels [n_hits]: the number of the track of each hit, -1 = none.
  */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(

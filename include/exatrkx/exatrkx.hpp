@@ -615,10 +615,17 @@ class Tracks : public Handle<etx_tracks, etx_tracks_free>
     {
         return static_cast<std::size_t>(etx_tracks_count(get()));
     }
-    // [size()] of the file that they were read from, else empty.
+    // [size()] of the file that they were read from, or set; else empty.
     Span<const std::int64_t> ids() const
     {
         return view(etx_tracks_ids(get()), etx_tracks_count(get()));
+    }
+    // [size()], not negative, each once; none: 1, 2, ... in a file
+    void set_ids(Span<const std::int64_t> ids)
+    {
+        if (!ids.empty())
+            check_size("ids", ids, etx_tracks_count(get()));
+        check(etx_tracks_set_ids(get(), ids.data()));
     }
     // The hits of track t, rows of the event.
     Span<const std::int32_t> operator[](std::size_t t) const

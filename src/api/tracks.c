@@ -5,6 +5,7 @@
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/sort.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -96,6 +97,49 @@ etx_status etx_tracks_from_lists(etx_tracks **out, int64_t n_hits,
     created = NULL;
 done:
     etx_tracks_free(created);
+    return etx_call_end(&host, status);
+}
+
+/* Not negative, and each once. */
+static etx_status check_ids(
+    const char *function, const int64_t *ids, int64_t n_tracks)
+{
+    int32_t *order = NULL;
+    etx_status status;
+
+    ETX_NEW(order, n_tracks, "order of ids");
+    for (int64_t t = 0; t < n_tracks; t++)
+        if (ids[t] < 0)
+            ETX_FAIL(ETX_ERR_ARGUMENT,
+                "%s: id %" PRId64 " is %" PRId64 " and may not be negative",
+                function, t, ids[t]);
+    ETX_CHECK(etx_sort_order(order, ids, n_tracks));
+    for (int64_t k = 1; k < n_tracks; k++)
+        if (ids[order[k - 1]] == ids[order[k]])
+            ETX_FAIL(ETX_ERR_ARGUMENT, "%s: ids %d and %d are both %" PRId64,
+                function, order[k - 1], order[k], ids[order[k]]);
+done:
+    etx_free(order);
+    return status;
+}
+
+etx_status etx_tracks_set_ids(etx_tracks *tracks, const int64_t *ids)
+{
+    int64_t *copy = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(tracks), ETX_END));
+    if (ids != NULL) {
+        ETX_CHECK(etx_check_array(
+            __func__, ETX_ARRAY(ids, tracks->n_tracks, int64_t)));
+        ETX_CHECK(check_ids(__func__, ids, tracks->n_tracks));
+        ETX_CHECK(etx_alloc_copy(
+            &copy, ids, tracks->n_tracks, sizeof *copy, "ids of tracks"));
+    }
+    etx_free(tracks->id);
+    tracks->id = copy;
+done:
     return etx_call_end(&host, status);
 }
 

@@ -155,8 +155,13 @@ void test_tracks_file(const etx::Event &event)
                 tracks.ids()[1] == 5,
         "numbers of a file");
     labels[0] = 0;
-    const etx::Tracks own = etx::Tracks::from_labels(labels);
+    etx::Tracks own = etx::Tracks::from_labels(labels);
     require(own.ids().empty(), "no file, no numbers");
+    own.set_ids(std::vector<std::int64_t>{9});
+    require(own.ids()[0] == 9, "set numbers");
+    require_error(ETX_ERR_ARGUMENT, "ids has 2 values, expected 1",
+        [&] { own.set_ids(std::vector<std::int64_t>{1, 2}); });
+    own.set_ids({});
     own.write_csv(event, path);
     require(etx::Tracks::read_csv(event, path).ids()[0] == 1, "the first is 1");
     std::remove(path.c_str());

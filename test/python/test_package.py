@@ -186,9 +186,14 @@ class TestValues(LibraryCase):
         self.assertEqual(shared.labels.tolist(), [2, 0] + 5 * [-1] + [0, 2])
         with self.assertRaisesRegex(ValueError, "offsets"):
             exatrkx.Tracks.from_lists(9, [], [])
-        for tracks in (self.tracks, shared):
+        named = exatrkx.Tracks.from_lists(9, [0, 2, 3], [7, 1, 0], [5, 3])
+        self.assertEqual(named.ids.tolist(), [5, 3])
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "ids 0 and 1 are both 5"):
+            exatrkx.Tracks.from_lists(9, [0, 2, 3], [7, 1, 0], [5, 5])
+        for tracks in (self.tracks, shared, named):
             for made in self.again(tracks):
                 self.assertEqual(made.n_hits, tracks.n_hits)
+                self.assertTrue(np.array_equal(made.ids, tracks.ids))
                 self.assertTrue(np.array_equal(made.offsets, tracks.offsets))
                 self.assertTrue(np.array_equal(made.hits, tracks.hits))
         for some in (slice(0, 2), slice(-2, None), slice(None, None, -3)):

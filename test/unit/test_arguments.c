@@ -141,6 +141,7 @@ ETX_TEST(test_arguments_events)
     EACH_NULL(etx_tracks_from_lists(
                   &o.new_tracks, N_HITS, 1, offsets + 1, A(0, owners)),
         "hits");
+    EACH_NULL(etx_tracks_set_ids(A(0, o.tracks), NULL), "tracks");
     EACH_NULL(etx_tracks_write_csv(A(0, o.tracks), A(1, o.event), A(2, "none")),
         "tracks", "event", "path");
     EACH_NULL(

@@ -277,3 +277,31 @@ IO_TEST(test_io_tracks_of_no_file)
     ck_assert_ok(etx_tracks_from_labels(&tracks, 2, labels));
     ck_assert_ptr_null(etx_tracks_ids(tracks));
 }
+
+/* Set by the caller: written to a file, selected, refused, removed. */
+IO_TEST(test_io_tracks_set_ids)
+{
+    static const int64_t offsets[3] = {0, 1, 3};
+    static const int32_t hits[3] = {5, 0, 1};
+    static const int64_t ids[2] = {INT64_MAX, 0};
+    static const int64_t negative[2] = {3, -1};
+    static const int64_t twice[2] = {3, 3};
+    scoped_event *event = make_event();
+    scoped_tracks *tracks = NULL;
+    size_t size = 0;
+
+    ck_assert_ok(etx_tracks_from_lists(&tracks, N_HITS, 2, offsets, hits));
+    ck_assert_ok(etx_tracks_set_ids(tracks, ids));
+    ck_assert_mem_eq(etx_tracks_ids(tracks), ids, sizeof ids);
+    ck_assert_fails(
+        etx_tracks_set_ids(tracks, negative), ETX_ERR_ARGUMENT, "id 1 is -1");
+    ck_assert_fails(etx_tracks_set_ids(tracks, twice), ETX_ERR_ARGUMENT,
+        "ids 0 and 1 are both 3");
+    ck_assert_mem_eq(etx_tracks_ids(tracks), ids, sizeof ids);
+    ck_assert_ok(etx_tracks_write_csv(tracks, event, io_path("t.csv")));
+    scoped char *text = io_read(io_path("t.csv"), &size);
+    ck_assert_str_eq(text, HEAD "10,0\n3,0\n77,-1\n5000000000,-1\n4,-1\n"
+                                "8,9223372036854775807\n");
+    ck_assert_ok(etx_tracks_set_ids(tracks, NULL));
+    ck_assert_ptr_null(etx_tracks_ids(tracks));
+}

@@ -527,6 +527,7 @@ FUNCTIONS = {
     "etx_tracks_offsets": (c.c_void_p, [etx_tracks]),
     "etx_tracks_hits": (c.c_void_p, [etx_tracks]),
     "etx_tracks_ids": (c.c_void_p, [etx_tracks]),
+    "etx_tracks_set_ids": (c.c_int32, [etx_tracks, c.c_void_p]),
     "etx_tracks_from_labels": (c.c_int32, [c.c_void_p, Int64, c.c_void_p]),
     "etx_tracks_from_lists": (c.c_int32, [
         c.c_void_p, Int64, Int64, c.c_void_p, c.c_void_p,

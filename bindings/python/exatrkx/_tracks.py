@@ -48,14 +48,17 @@ class Tracks(_handle.Immutable):
         )
 
     @classmethod
-    def from_lists(cls, n_hits: int, offsets: Any, hits: Any) -> Tracks:
+    def from_lists(
+        cls, n_hits: int, offsets: Any, hits: Any, ids: Any = None
+    ) -> Tracks:
         """Track t has the rows hits[offsets[t] : offsets[t + 1]] of an event of
-        n_hits; tracks may share hits."""
+        n_hits; tracks may share hits. ids [n tracks], each once: see ids."""
         begin = array("offsets", offsets, np.int64, -1)
         if not len(begin):
             raise ValueError("offsets is empty: n tracks have n + 1")
         rows = array("hits", hits, np.int32, int(begin[-1]))
-        return cls(
+        numbers = None if ids is None else array("ids", ids, np.int64, len(begin) - 1)
+        tracks = cls(
             _handle.make(
                 "tracks",
                 "etx_tracks_from_lists",
@@ -65,6 +68,9 @@ class Tracks(_handle.Immutable):
                 address(rows),
             )
         )
+        if numbers is not None:
+            _library.call("etx_tracks_set_ids", tracks._pointer, address(numbers))
+        return tracks
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], event: Event) -> Tracks:
@@ -112,8 +118,9 @@ class Tracks(_handle.Immutable):
 
     @property
     def ids(self) -> NDArray[np.int64]:
-        """[len] int64: track_id in the file of from_csv, which tracks selected or
-        resolved from those keep; else 1, 2, ..., as write_csv numbers them."""
+        """[len] int64: track_id in the file of from_csv, or of from_lists, which
+        tracks selected or resolved from those keep; else 1, 2, ..., as write_csv
+        numbers them."""
         if not self._get("etx_tracks_ids"):
             return np.arange(1, len(self) + 1)
         return self._view("etx_tracks_ids", (len(self),), np.int64)
@@ -185,7 +192,8 @@ class Tracks(_handle.Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         lists = (np.array(self.offsets), np.array(self.hits))
-        return Tracks.from_lists, (self.n_hits, *lists)
+        ids = np.array(self.ids) if self._get("etx_tracks_ids") else None
+        return Tracks.from_lists, (self.n_hits, *lists, ids)
 
     def _repr_html_(self) -> str:
         lengths = np.diff(self.offsets)
