@@ -123,6 +123,7 @@ struct scratch {
  * the key from last_shift on. Digit n_low - 1 may reach beyond last_shift:
  * sorting twice by the same bits does no harm. */
 struct job {
+    const struct etx_stream *stream;
     struct etx_edge_bins *bins;
     struct scratch *scratch; /* [n_writers] */
     int64_t *offset;         /* [n_bins + 1] of the result */
@@ -351,6 +352,7 @@ static etx_status sort_bin(void *argument, int64_t block, int32_t worker)
     for (int64_t p = 0; p < job->n_low; p++)
         sum_counts(count + (p << bits), INT64_C(1) << bits);
     sum_counts(count + n_low, n_last);
+    ETX_CHECK(etx_check_cancelled(job->stream));
     spread_keys(from, job->n_low > 0 ? count : &zero, job, bin, bits);
     for (int32_t p = 1; p < job->n_low; p++) {
         uint64_t *const other = from;
@@ -359,6 +361,7 @@ static etx_status sort_bin(void *argument, int64_t block, int32_t worker)
         from = to;
         to = other;
     }
+    ETX_CHECK(etx_check_cancelled(job->stream));
     spread_sources(job->src + job->offset[bin], from, n, count + n_low,
         job->last_shift, job->bins->pack.source_bits);
     fill_targets(job, bin, count + n_low);
@@ -386,7 +389,7 @@ etx_status etx_edge_bins_sort(struct etx_edge_list *out,
     struct etx_edge_bins *bins, struct etx_stream *stream)
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
-    struct job job = {.bins = bins};
+    struct job job = {.stream = stream, .bins = bins};
     etx_status status;
 
     choose_digits(&job);
