@@ -100,7 +100,8 @@ $(BROKEN_POOL): $(BROKEN_POOL:$(BUILD)/test/%=$(BUILD)/obj/gen/%.o) $(TESTS_PART
 	$(call link,$(TESTS_LDLIBS))
 FAULTS_PARTS := $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
 FAULTS_LDLIBS = -Wl$(comma)--wrap=etx_arena_alloc \
-    -Wl$(comma)--wrap=etx_check_cancelled $(TESTS_LDLIBS) -ldl
+    -Wl$(comma)--wrap=etx_check_cancelled \
+    -Wl$(comma)--wrap=etx_cancel_poll $(TESTS_LDLIBS) -ldl
 $(FAULTS): $(FAULTS_PARTS)
 	$(call link,$(FAULTS_LDLIBS))
 $(SHIM_TESTS) $(SHIM_CHECKED) $(SHIM_LIBRARY): private LINKER := $(CXX)

@@ -148,7 +148,7 @@ expand()
         quick)
             # stop measures time, of optimised code.
             expand suites | grep -vE \
-                '^suite:((conformance|checkop|train|dist|golden|cuda)_|stop$)'
+                '^suite:((conformance|checkop|train|dist|golden|cuda)_|stop(_files)?$)'
             ;;
         checked)
             list "$build/test/cuda-shim-checked" --list checked:

@@ -8,7 +8,9 @@
  * docs/distributed.md.
  *
  * Errors as in exatrkx.h; also ETX_ERR_IO when a rank did not arrive within the
- * deadline and ETX_ERR_CANCELLED when another rank failed.
+ * deadline and ETX_ERR_CANCELLED when another rank failed, or when the caller
+ * cancels (etx_set_cancel, cancel of the context) while the rank waits for
+ * others, which breaks the group, too.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DIST_H

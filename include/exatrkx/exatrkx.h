@@ -80,6 +80,18 @@ ETX_API const char *etx_last_error(void);
  * thread to another. */
 ETX_API void etx_set_last_error(const char *text);
 
+/* For the calls of this thread that have no context, as those that read and
+ * write files, learn and evaluate: cancel(user) is polled every few
+ * milliseconds, on this thread and by the rules of etx_context_options.cancel;
+ * non-zero ends the call with ETX_ERR_CANCELLED. Calls with a context may poll
+ * it, too. NULL: never polled, as in a thread that made no such call. */
+ETX_API void etx_set_cancel(int32_t (*cancel)(void *user), void *user);
+
+/* 1 when the callback of this thread ends its call, which is that of the
+ * context while a trainer or a part of a graph is computed: for functions of
+ * the caller that wait in it, as an exchange between ranks. */
+ETX_API int32_t etx_is_cancelled(void);
+
 /* Replace malloc and free in this process for later allocations of the library;
  * zlib keeps its own. Call it from one thread, before any other function of the
  * library. allocate returns memory aligned for any type, or NULL. NULL for both

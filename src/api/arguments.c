@@ -50,6 +50,7 @@ etx_status etx_call_begin(fenv_t *host, const char *function, ...)
     va_list list;
 
     etx_float_environment_enter(host);
+    etx_cancel_begin();
     va_start(list, function);
     status = check_list(function, list);
     va_end(list);
@@ -60,6 +61,17 @@ etx_status etx_call_end(const fenv_t *host, etx_status status)
 {
     etx_float_environment_leave(host);
     return status;
+}
+
+struct etx_cancel etx_cancel_enter(const etx_context *context)
+{
+    const struct etx_cancel of_context = {
+        context->options.cancel, context->options.cancel_user};
+    const struct etx_cancel before = etx_cancel_replace(of_context);
+
+    if (of_context.poll == NULL)
+        (void)etx_cancel_replace(before);
+    return before;
 }
 
 etx_status etx_call_settle(const etx_context *context, etx_status status)

@@ -16,6 +16,8 @@
 
 #include <exatrkx/graph.h>
 
+#include "base/cancel.h"
+
 #include <fenv.h>
 #include <stdalign.h>
 
@@ -51,6 +53,25 @@ etx_status etx_check_given(const char *function, ...) __attribute__((sentinel));
     if (status == ETX_OK)                                                      \
         status = (call);                                                       \
     return etx_call_end(&host, status)
+
+/* The same, for a call that may wait or read files: what polls cancel of the
+ * thread polls that of the context meanwhile. */
+#define ETX_FORWARD_IN(context, call, ...)                                     \
+    struct etx_cancel cancel;                                                  \
+    etx_status status;                                                         \
+    fenv_t host;                                                               \
+                                                                               \
+    status = etx_call_begin(&host, __func__, __VA_ARGS__, ETX_END);            \
+    if (status == ETX_OK) {                                                    \
+        cancel = etx_cancel_enter(context);                                    \
+        status = (call);                                                       \
+        (void)etx_cancel_replace(cancel);                                      \
+    }                                                                          \
+    return etx_call_end(&host, status)
+
+/* The callback of the context becomes that of the thread, where it has one;
+ * returns the one before. */
+struct etx_cancel etx_cancel_enter(const etx_context *context);
 
 /* The getter of a field: type name(const object *), `none` of NULL. */
 #define ETX_GETTER(type, name, object, field, none)                            \

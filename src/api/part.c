@@ -108,6 +108,21 @@ static etx_status agree(const etx_graph_part *part, etx_context *context,
     return etx_partition_agree(&partition, common, ETX_N_COMMON + 1);
 }
 
+static etx_status score(float *scores, const etx_graph_part *part,
+    etx_context *context, const etx_model *model, const etx_event *event,
+    const etx_part_exchange *exchange)
+{
+    const struct etx_cancel cancel = etx_cancel_enter(context);
+    etx_status status;
+
+    ETX_CHECK(agree(part, context, model, event, exchange));
+    ETX_CHECK(
+        etx_stage_score_part(scores, part, context, model, event, exchange));
+done:
+    (void)etx_cancel_replace(cancel);
+    return status;
+}
+
 etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_part_exchange *exchange)
@@ -124,8 +139,7 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
         __func__, ETX_ARRAY(scores, part->graph->n_edges, float)));
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
-    ETX_CHECK(agree(part, context, model, event, &used));
-    ETX_CHECK(etx_stage_score_part(scores, part, context, model, event, &used));
+    ETX_CHECK(score(scores, part, context, model, event, &used));
 done:
     if (status != ETX_OK && used.leave != NULL)
         used.leave(used.user, status);

@@ -26,7 +26,7 @@ etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
 etx_status etx_trainer_add_event(
     etx_trainer *trainer, const etx_event *event, int32_t validation)
 {
-    ETX_FORWARD(
+    ETX_FORWARD_IN(trainer->context,
         etx_trainer_insert_event(trainer, event, event->n_hits, -1, validation),
         ETX_GIVEN(trainer), ETX_GIVEN(event));
 }
@@ -151,28 +151,30 @@ done:
 
 etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
 {
-    ETX_FORWARD(make_report(report, trainer, etx_trainer_run_step),
-        ETX_GIVEN(trainer), ETX_GIVEN(report));
+    ETX_FORWARD_IN(trainer->context,
+        make_report(report, trainer, etx_trainer_run_step), ETX_GIVEN(trainer),
+        ETX_GIVEN(report));
 }
 
 etx_status etx_trainer_validate(
     etx_trainer *trainer, etx_training_report *report)
 {
-    ETX_FORWARD(make_report(report, trainer, etx_trainer_run_validation),
+    ETX_FORWARD_IN(trainer->context,
+        make_report(report, trainer, etx_trainer_run_validation),
         ETX_GIVEN(trainer), ETX_GIVEN(report));
 }
 
 etx_status etx_trainer_save_checkpoint(
     const etx_trainer *trainer, const char *path)
 {
-    ETX_FORWARD(etx_checkpoint_write(trainer, path), ETX_GIVEN(trainer),
-        ETX_GIVEN(path));
+    ETX_FORWARD_IN(trainer->context, etx_checkpoint_write(trainer, path),
+        ETX_GIVEN(trainer), ETX_GIVEN(path));
 }
 
 etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
 {
-    ETX_FORWARD(etx_checkpoint_read(trainer, path), ETX_GIVEN(trainer),
-        ETX_GIVEN(path));
+    ETX_FORWARD_IN(trainer->context, etx_checkpoint_read(trainer, path),
+        ETX_GIVEN(trainer), ETX_GIVEN(path));
 }
 
 uint64_t etx_trainer_hash(const etx_trainer *trainer)

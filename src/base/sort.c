@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/sort.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 
@@ -25,11 +26,17 @@ static unsigned byte_of(int64_t key, int byte)
 
 /* Distribute from [count] to `to` by one byte; cursor [N_VALUES]: where the
  * next key of each value goes. */
-static void distribute(int32_t *to, const int32_t *from, const int64_t *keys,
-    int64_t count, int byte, int64_t *cursor)
+static etx_status distribute(int32_t *to, const int32_t *from,
+    const int64_t *keys, int64_t count, int byte, int64_t *cursor)
 {
-    for (int64_t k = 0; k < count; k++)
+    etx_status status = ETX_OK;
+
+    for (int64_t k = 0; k < count; k++) {
+        ETX_POLL(k);
         to[cursor[byte_of(keys[from[k]], byte)]++] = from[k];
+    }
+done:
+    return status;
 }
 
 /* cursor [N_VALUES] = the index where the keys with each value of a byte
@@ -77,7 +84,7 @@ etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
         if ((differences >> (8 * byte) & (N_VALUES - 1)) == 0)
             continue;
         count_byte(cursor, keys, count, byte);
-        distribute(to, from, keys, count, byte, cursor);
+        ETX_CHECK(distribute(to, from, keys, count, byte, cursor));
 
         int32_t *const swap = from;
         from = to;

@@ -6,7 +6,8 @@
  * any number of threads.
  *
  * The caller's callback says on the caller's thread that a loop ends early: no
- * more blocks are claimed, and blocks that run read a flag.
+ * more blocks are claimed, and blocks that run read a flag. Without a pool it
+ * is that of the thread.
  *
  * To wake a thread takes longer than many a loop of a small event, so threads
  * look for the next loop, or the end of this one, for a moment before they
@@ -15,6 +16,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/threads.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/float_environment.h"
@@ -134,6 +136,8 @@ bool etx_pool_is_stopped(const struct etx_pool *pool)
 /* On the caller's thread, now and then. */
 static void poll_cancel(struct etx_pool *pool, struct job *job)
 {
+    if (pool == NULL && etx_cancel_poll() != ETX_OK)
+        keep_failure(job, CANCELLED, ETX_ERR_CANCELLED);
     if (pool == NULL || pool->cancel == NULL ||
         etx_now() - job->polled < POLL ||
         atomic_load(&job->failed) == CANCELLED)

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/cell_features.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/heap.h"
@@ -113,8 +114,10 @@ static etx_status describe_block(
 {
     const struct work *work = argument;
     const struct etx_event *event = work->event;
+    etx_status status = ETX_OK;
 
     (void)worker;
+    ETX_CHECK(etx_cancel_poll());
     for (int64_t i = begin; i < end; i++) {
         if (work->clusters[i].n_cells == 0)
             continue;
@@ -131,7 +134,8 @@ static etx_status describe_block(
         describe_cluster(work->features + i * ETX_N_CELL_FEATURES,
             &work->clusters[i], module);
     }
-    return ETX_OK;
+done:
+    return status;
 }
 
 static etx_status check_hits(int64_t n_hits, const struct etx_cells *cells)
@@ -166,6 +170,7 @@ static etx_status find_later(int32_t *later, int64_t *n_later, int32_t *first,
     for (int64_t i = 0; i < n_hits; i++)
         last[i] = -1;
     for (int64_t n = 0; n < cells->n_cells; n++) {
+        ETX_POLL(n);
         const int32_t k = order[n];
         int32_t *const before = &last[cells->hit[k]];
         const int is_later = *before >= 0 && channels[*before] == channels[k];
@@ -214,6 +219,7 @@ static etx_status find_repeated(
     for (int64_t n = 0; n < n_later; n++) {
         const int32_t k = later[order[n]];
 
+        ETX_POLL(n);
         is_repeated[k] =
             bits_of(cells->value[k]) == bits_of(cells->value[first[k]]) ||
             (n > 0 && key[order[n]] == key[order[n - 1]]);
@@ -235,10 +241,12 @@ static etx_status add_cells(
     ETX_CHECK(check_hits(n_hits, cells));
     ETX_NEW(is_repeated, cells->n_cells, "repeated cells");
     ETX_CHECK(find_repeated(is_repeated, n_hits, cells));
-    for (int64_t k = 0; k < cells->n_cells; k++)
+    for (int64_t k = 0; k < cells->n_cells; k++) {
+        ETX_POLL(k);
         if (!is_repeated[k])
             add_cell(&clusters[cells->hit[k]], cells->channel0[k],
                 cells->channel1[k], cells->value[k]);
+    }
 done:
     etx_free(is_repeated);
     return status;

@@ -68,6 +68,7 @@ size_t etx_event_row_bytes(
 static etx_status check_hit_ids(int64_t n_hits, const int64_t *hit_ids)
 {
     struct etx_id_index index = {.n_ids = 0};
+    int64_t row = -1;
     etx_status status = ETX_OK;
 
     for (int64_t i = 0; i < n_hits; i++)
@@ -76,8 +77,7 @@ static etx_status check_hit_ids(int64_t n_hits, const int64_t *hit_ids)
                 "hit %" PRId64 ": id %" PRId64 " is not positive", i,
                 hit_ids[i]);
     ETX_CHECK(etx_id_index_build(&index, n_hits, hit_ids));
-
-    const int64_t row = etx_id_index_duplicate(&index, hit_ids);
+    ETX_CHECK(etx_id_index_duplicate(&row, &index, hit_ids));
     if (row >= 0)
         status = etx_fail(ETX_ERR_ARGUMENT,
             "hits %" PRId64 " and %" PRId64 " have the same id %" PRId64, row,

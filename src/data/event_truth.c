@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/event.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -27,6 +28,7 @@ static etx_status sort_particles(etx_particle **out, int64_t **out_ids,
         ids[i] = particles[i].id;
     ETX_CHECK(etx_sort_order(order, ids, n));
     for (int64_t k = 0; k < n; k++) {
+        ETX_POLL(k);
         sorted[k] = particles[order[k]];
         ids[k] = sorted[k].id;
         if (k > 0 && ids[k] == ids[k - 1])
@@ -56,6 +58,7 @@ static etx_status find_particles(int32_t *rows, int64_t n_hits,
     for (int64_t i = 0; i < n_hits; i++) {
         const int64_t id = particle_ids[i];
 
+        ETX_POLL(i);
         rows[i] = id == 0 ? -1 : (int32_t)etx_id_index_find(&index, id);
         if (id != 0 && rows[i] < 0)
             ETX_FAIL(ETX_ERR_ARGUMENT,

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/hit_order.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -118,9 +119,11 @@ etx_status etx_order_hits(int32_t *begin, int32_t *hit, const int32_t *group,
     etx_status status = ETX_OK;
 
     group_hits(begin, hit, group, n_groups, event->n_hits);
-    for (int64_t g = 0; g < n_groups; g++)
+    for (int64_t g = 0; g < n_groups; g++) {
+        ETX_POLL(g);
         ETX_CHECK(sort_group(hit + begin[g], begin[g + 1] - begin[g], event,
             from_vertex ? event->particles[g].vertex : origin));
+    }
 done:
     return status;
 }

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/id_index.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -22,8 +23,10 @@ static etx_status build_table(struct etx_id_index *index, const int64_t *ids)
 
     ETX_NEW(index->table, index->n_table, "id table");
     memset(index->table, 0xff, (size_t)index->n_table * sizeof *index->table);
-    for (int64_t row = 0; row < index->n_ids; row++)
+    for (int64_t row = 0; row < index->n_ids; row++) {
+        ETX_POLL(row);
         index->table[ids[row] - index->lowest] = (int32_t)row;
+    }
 done:
     return status;
 }
@@ -36,8 +39,10 @@ static etx_status build_list(struct etx_id_index *index, const int64_t *ids)
     ETX_NEW(index->sorted_id, n, "sorted ids");
     ETX_NEW(index->sorted_row, n, "sorted ids");
     ETX_CHECK(etx_sort_order(index->sorted_row, ids, n));
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++) {
+        ETX_POLL(k);
         index->sorted_id[k] = ids[index->sorted_row[k]];
+    }
 done:
     return status;
 }
@@ -102,11 +107,18 @@ int64_t etx_id_index_find(const struct etx_id_index *index, int64_t id)
                                                   : -1;
 }
 
-int64_t etx_id_index_duplicate(
-    const struct etx_id_index *index, const int64_t *ids)
+etx_status etx_id_index_duplicate(
+    int64_t *out, const struct etx_id_index *index, const int64_t *ids)
 {
-    for (int64_t row = 0; row < index->n_ids; row++)
+    etx_status status = ETX_OK;
+    int64_t row = 0;
+
+    for (; row < index->n_ids; row++) {
+        ETX_POLL(row);
         if (etx_id_index_find(index, ids[row]) != row)
-            return row;
-    return -1;
+            break;
+    }
+    *out = row < index->n_ids ? row : -1;
+done:
+    return status;
 }

@@ -25,9 +25,9 @@ void etx_id_index_release(struct etx_id_index *index);
 /* Row of id, the last one of several; -1 when there is none. */
 int64_t etx_id_index_find(const struct etx_id_index *index, int64_t id);
 
-/* The first row whose id a later row has, too; -1 when ids are unique. The
- * index was built from ids. */
-int64_t etx_id_index_duplicate(
-    const struct etx_id_index *index, const int64_t *ids);
+/* *out = the first row whose id a later row has, too; -1 when ids are unique.
+ * The index was built from ids. */
+etx_status etx_id_index_duplicate(
+    int64_t *out, const struct etx_id_index *index, const int64_t *ids);
 
 #endif

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/part.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -42,12 +43,14 @@ static etx_status choose_nodes(struct builder *builder)
         sizeof *builder->local, "nodes of a part"));
     for (int64_t i = 0; i < whole->n_nodes; i++)
         builder->local[i] = builder->owner[i] == part->part ? 0 : -1;
-    for (int64_t e = 0; e < whole->n_edges; e++)
+    for (int64_t e = 0; e < whole->n_edges; e++) {
+        ETX_POLL(e);
         if (has_edge(builder, e)) {
             builder->local[whole->src[e]] = 0;
             builder->local[whole->dst[e]] = 0;
             builder->n_edges++;
         }
+    }
     for (int64_t i = 0; i < whole->n_nodes; i++)
         if (builder->local[i] == 0)
             builder->local[i] = (int32_t)builder->n_nodes++;
@@ -81,15 +84,17 @@ static etx_status choose_edges(struct builder *builder)
     if (whole->score != NULL)
         ETX_CHECK(etx_alloc_uncleared(
             &builder->score, n, sizeof *builder->score, "edge scores"));
-    for (int64_t e = 0; e < whole->n_edges; e++)
-        if (has_edge(builder, e)) {
-            part->edge[k] = (int32_t)e;
-            builder->src[k] = builder->local[whole->src[e]];
-            builder->dst[k] = builder->local[whole->dst[e]];
-            if (builder->score != NULL)
-                builder->score[k] = whole->score[e];
-            k++;
-        }
+    for (int64_t e = 0; e < whole->n_edges; e++) {
+        ETX_POLL(e);
+        if (!has_edge(builder, e))
+            continue;
+        part->edge[k] = (int32_t)e;
+        builder->src[k] = builder->local[whole->src[e]];
+        builder->dst[k] = builder->local[whole->dst[e]];
+        if (builder->score != NULL)
+            builder->score[k] = whole->score[e];
+        k++;
+    }
 done:
     return status;
 }
@@ -195,6 +200,7 @@ static etx_status list_sent(struct etx_graph_part *part)
     for (int64_t k = 0; k < n_keys; k++) {
         const int64_t next = key[order[k]];
 
+        ETX_POLL(k);
         if (next != last) {
             part->sent_row[part->n_sent_rows++] = (int32_t)(next % n_nodes);
             part->n_sent[next / n_nodes]++;

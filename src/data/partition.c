@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/part.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -83,8 +84,10 @@ static etx_status sort_axis(
     ETX_CHECK(etx_alloc_uncleared(&key, n, sizeof *key, "nodes by angle"));
     ETX_CHECK(etx_alloc_uncleared(
         &partition->axis[a], n, sizeof *partition->axis[a], "nodes by angle"));
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        ETX_POLL(i);
         key[i] = find_key(a, position + 3 * i);
+    }
     ETX_CHECK(etx_sort_order(partition->axis[a], key, n));
 done:
     etx_free(key);
@@ -139,10 +142,12 @@ static void choose_sides(
     }
 }
 
-static void count_cut(struct partition *partition, int32_t a, int32_t n_parts)
+static etx_status count_cut(
+    struct partition *partition, int32_t a, int32_t n_parts)
 {
     const struct etx_graph *graph = partition->graph;
     const int8_t *is_right = partition->is_right[a];
+    etx_status status = ETX_OK;
 
     for (int32_t p = 0; p < n_parts; p++)
         partition->group[p].n_cut[a] = 0;
@@ -151,9 +156,12 @@ static void count_cut(struct partition *partition, int32_t a, int32_t n_parts)
         const int32_t dst = graph->dst[e];
         const int32_t p = partition->owner[src];
 
+        ETX_POLL(e);
         partition->group[p].n_cut[a] +=
             p == partition->owner[dst] && is_right[src] != is_right[dst];
     }
+done:
+    return status;
 }
 
 /* Nodes on the right of groups of several partitions go to the second half of
@@ -205,19 +213,22 @@ done:
 
 /* All groups of a level in one pass over nodes and edges, so the cost of a
  * level does not depend on the number of partitions. */
-static void cut_halves(struct partition *partition, int32_t n_parts)
+static etx_status cut_halves(struct partition *partition, int32_t n_parts)
 {
     int is_left = n_parts > 1;
+    etx_status status = ETX_OK;
 
     while (is_left) {
         weigh_groups(partition, n_parts);
         for (int32_t a = 0; a < N_AXES; a++) {
             choose_sides(partition, a, n_parts);
-            count_cut(partition, a, n_parts);
+            ETX_CHECK(count_cut(partition, a, n_parts));
         }
         move_right(partition);
         is_left = halve_groups(partition, n_parts);
     }
+done:
+    return status;
 }
 
 etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
@@ -235,7 +246,7 @@ etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
     if (order == ETX_PARTITION_PHI)
         cut_sectors(&partition, n_parts);
     else
-        cut_halves(&partition, n_parts);
+        ETX_CHECK(cut_halves(&partition, n_parts));
 done:
     etx_free(partition.group);
     etx_free(partition.sum);

@@ -69,6 +69,9 @@ etx_status etx_mpi_finish(
             break;
         if (waited > comm->deadline)
             return fail_late(comm, operation);
+        if (etx_is_cancelled())
+            return etx_dist_fail(
+                ETX_ERR_CANCELLED, "%s: cancelled by the caller", operation);
         back_off(waited);
     }
     return status;

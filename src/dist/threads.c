@@ -12,7 +12,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/comm.h"
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -25,6 +24,7 @@
 
 #define MAX_RANKS           1024
 #define SECONDS_OF_SPINNING 2e-4 /* then the thread sleeps */
+#define SECONDS_OF_SLEEP    1e-2 /* between two polls of cancel */
 
 /* Buffers that a rank publishes for one operation. */
 struct published {
@@ -94,23 +94,42 @@ static void spin(struct group *group, uint64_t n_passed)
         (void)sched_yield();
 }
 
-/* Under the lock: wait until barrier n_passed is over. */
-static etx_status wait_for_others(struct etx_comm *comm, struct group *group,
-    uint64_t n_passed, const struct timespec *end, const char *operation)
+/* Whether the caller of this rank cancels its call: without the lock, as it is
+ * the caller who says so. */
+static int32_t is_cancelled(struct group *group)
 {
-    int error = 0;
-    etx_status status = ETX_OK;
+    int32_t answer;
 
+    (void)pthread_mutex_unlock(&group->lock);
+    answer = etx_is_cancelled();
+    (void)pthread_mutex_lock(&group->lock);
+    return answer;
+}
+
+/* Under the lock: wait until barrier n_passed is over, and not beyond `end`. */
+static etx_status wait_for_others(struct etx_comm *comm, struct group *group,
+    uint64_t n_passed, double end, const char *operation)
+{
     while (group->n_passed == n_passed) {
-        status = find_break(group, operation);
+        const double left = end - etx_comm_now();
+        const struct timespec moment =
+            time_after(left < SECONDS_OF_SLEEP ? left : SECONDS_OF_SLEEP);
+        const etx_status status = find_break(group, operation);
+
         if (status != ETX_OK)
             return status;
-        if (error == ETIMEDOUT) {
+        if (left <= 0.0) {
             group->late_rank = comm->rank;
             (void)pthread_cond_broadcast(&group->changed);
             return fail_late(comm, operation, group->n_arrived);
         }
-        error = pthread_cond_timedwait(&group->changed, &group->lock, end);
+        (void)pthread_cond_timedwait(&group->changed, &group->lock, &moment);
+        if (is_cancelled(group) && group->n_passed == n_passed) {
+            group->aborted_rank = comm->rank;
+            (void)pthread_cond_broadcast(&group->changed);
+            return etx_dist_fail(
+                ETX_ERR_CANCELLED, "%s: cancelled by the caller", operation);
+        }
     }
     return ETX_OK;
 }
@@ -129,7 +148,7 @@ static int32_t arrive(struct group *group)
 /* Barrier that can fail: no rank continues before all have arrived. */
 static etx_status enter_barrier(struct etx_comm *comm, const char *operation)
 {
-    const struct timespec end = time_after(comm->deadline);
+    const double end = etx_comm_now() + comm->deadline;
     struct group *group = comm->self;
     uint64_t n_passed;
     etx_status status;
@@ -144,7 +163,7 @@ static etx_status enter_barrier(struct etx_comm *comm, const char *operation)
         return status;
     spin(group, n_passed);
     (void)pthread_mutex_lock(&group->lock);
-    status = wait_for_others(comm, group, n_passed, &end, operation);
+    status = wait_for_others(comm, group, n_passed, end, operation);
     (void)pthread_mutex_unlock(&group->lock);
     return status;
 }

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "eval/matching.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "data/particle.h"
@@ -122,14 +123,22 @@ static void match_track(struct etx_matching *matching, int32_t *count,
         matching->is_matched[*best] = 1;
 }
 
-static void fill(struct etx_matching *matching, int32_t *count,
+static etx_status fill(struct etx_matching *matching, int32_t *count,
     const struct etx_event *event, const struct etx_tracks *tracks,
     const etx_evaluation_options *options)
 {
-    for (int64_t i = 0; i < event->n_hits; i++)
+    etx_status status = ETX_OK;
+
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        ETX_POLL(i);
         add_particles(matching->hits_of_particle, event, i, 1);
-    for (int64_t t = 0; t < tracks->n_tracks; t++)
+    }
+    for (int64_t t = 0; t < tracks->n_tracks; t++) {
+        ETX_CHECK(etx_cancel_poll());
         match_track(matching, count, event, tracks, t, options);
+    }
+done:
+    return status;
 }
 
 etx_status etx_match_tracks(struct etx_matching *out,
@@ -147,7 +156,7 @@ etx_status etx_match_tracks(struct etx_matching *out,
     ETX_NEW(matching.particle, n_tracks, "matched particles");
     ETX_NEW(matching.is_matched, n_particles, "matched particles");
     ETX_NEW(count, n_particles, "hits per particle");
-    fill(&matching, count, event, tracks, options);
+    ETX_CHECK(fill(&matching, count, event, tracks, options));
     *out = matching;
     matching = (struct etx_matching){.particle = NULL};
 done:

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "eval/metrics.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 
@@ -81,13 +82,17 @@ etx_status etx_trackml_scores(struct etx_scores *out,
     struct etx_tracks *single = NULL;
     etx_status status;
 
-    for (int64_t i = 0; i < event->n_hits; i++)
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        ETX_POLL(i);
         add_hit(&total, event, i);
+    }
     ETX_CHECK(unshare(&single, tracks));
     ETX_CHECK(etx_match_tracks(&matching, event, single, &both_halves));
-    for (int64_t t = 0; t < single->n_tracks; t++)
+    for (int64_t t = 0; t < single->n_tracks; t++) {
+        ETX_CHECK(etx_cancel_poll());
         if (matching.particle[t] >= 0)
             add_earned(&earned, event, single, t, matching.particle[t]);
+    }
     out->all = ratio(earned.all, total.all);
     out->primary = ratio(earned.primary, total.primary);
 done:

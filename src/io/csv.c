@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/csv.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/text.h"
@@ -16,6 +17,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define POLL_BYTES (1 << 16) /* of text, between two polls of cancel */
 
 /* Where the numbers of one cell of a line go: row i at values + i * stride. */
 struct field {
@@ -168,53 +171,72 @@ static etx_status parse_line(const struct reader *reader, int64_t row,
 
 static etx_status parse_lines(int64_t *n_rows, struct reader *reader)
 {
+    const char *polled = reader->at;
     int64_t row = 0;
+    etx_status status = ETX_OK;
 
     for (; reader->at < reader->end; row++, reader->line++) {
         const char *begin = NULL;
         const char *end = NULL;
-        etx_status status = next_line(&begin, &end, reader);
 
-        if (status == ETX_OK)
-            status = parse_line(reader, row, begin, end);
-        if (status != ETX_OK)
-            return status;
+        if (reader->at - polled >= POLL_BYTES) {
+            ETX_CHECK(etx_cancel_poll());
+            polled = reader->at;
+        }
+        ETX_CHECK(next_line(&begin, &end, reader));
+        ETX_CHECK(parse_line(reader, row, begin, end));
     }
     *n_rows = row;
-    return ETX_OK;
+done:
+    return status;
 }
 
 /* Rows to allocate: one for each line that is left, but in proportion to the
  * file. A cell that is read needs two bytes, one that is ignored needs one;
  * of shorter lines, the one that exceeds max is not the first at fault. */
-static int64_t row_capacity(const struct reader *reader)
+static etx_status row_capacity(int64_t *out, const struct reader *reader)
 {
     const int64_t left = reader->end - reader->at;
     const char *at = reader->at;
     int64_t n_lines = 1;
     int64_t n_bytes = reader->n_fields;
+    etx_status status = ETX_OK;
 
     for (int32_t cell = 0; cell < reader->n_fields; cell++)
         n_bytes += reader->field[cell].kind != ETX_CSV_IGNORED;
     const int64_t max = (left + 1) / n_bytes;
 
-    for (; (at = memchr(at, '\n', (size_t)(reader->end - at))) != NULL; at++)
-        n_lines++;
-    return n_lines <= max ? n_lines : max + 1;
+    for (; n_lines <= max; n_lines++) {
+        ETX_POLL(n_lines);
+        at = memchr(at, '\n', (size_t)(reader->end - at));
+        if (at == NULL)
+            break;
+        at++;
+    }
+    *out = n_lines;
+done:
+    return status;
 }
 
-/* Where [begin, end) ends without its blank last lines. */
-static const char *drop_blank_lines(const char *begin, const char *end)
+/* End the text before its blank last lines. */
+static etx_status drop_blank_lines(struct reader *reader)
 {
-    for (;;) {
+    const char *const begin = reader->at;
+    etx_status status = ETX_OK;
+
+    for (int64_t k = 0;; k++) {
+        const char *const end = reader->end;
         const char *at = end;
 
+        ETX_POLL(k);
         at -= at > begin && at[-1] == '\n';
         at -= at < end && at > begin && at[-1] == '\r';
         if (at == end || at == begin || at[-1] != '\n')
-            return end;
-        end = at;
+            break;
+        reader->end = at;
     }
+done:
+    return status;
 }
 
 static etx_status open_text(struct reader *reader, struct etx_bytes *text,
@@ -233,7 +255,7 @@ static etx_status open_text(struct reader *reader, struct etx_bytes *text,
         return etx_fail(ETX_ERR_FORMAT,
             "%s:1:1: the file is empty, expected %s", path, expected);
     ETX_CHECK(etx_csv_check_text(path, reader->at, reader->end));
-    reader->end = drop_blank_lines(reader->at, reader->end);
+    ETX_CHECK(drop_blank_lines(reader));
 done:
     return status;
 }
@@ -333,6 +355,7 @@ etx_status etx_csv_read(struct etx_csv *out, const char *path,
     struct etx_csv csv = {.path = path, .wanted = wanted};
     struct etx_bytes text = {NULL, 0};
     struct reader *reader = NULL;
+    int64_t capacity = 0;
     etx_status status = ETX_OK;
 
     csv.n_wanted = n_wanted;
@@ -341,7 +364,7 @@ etx_status etx_csv_read(struct etx_csv *out, const char *path,
     ETX_NEW(reader, 1, "a CSV reader");
     ETX_CHECK(open_text(reader, &text, path, "a line with column names"));
     ETX_CHECK(read_names(&csv, reader));
-    const int64_t capacity = row_capacity(reader);
+    ETX_CHECK(row_capacity(&capacity, reader));
     ETX_CHECK(allocate_columns(&csv, reader, capacity));
     ETX_CHECK(parse_lines(&csv.n_rows, reader));
     *out = csv;
@@ -384,9 +407,11 @@ etx_status etx_csv_keep(struct etx_csv *csv, int32_t column, int64_t value)
     etx_status status;
 
     ETX_NEW(csv->file_row, csv->n_rows, "rows of a file");
-    for (int64_t row = 0; row < csv->n_rows; row++)
+    for (int64_t row = 0; row < csv->n_rows; row++) {
+        ETX_POLL(row);
         if (csv->int64_values[column][row] == value)
             move_row(csv, n++, row);
+    }
     csv->n_rows = n;
 done:
     return status;
@@ -439,6 +464,7 @@ etx_status etx_csv_read_matrix(
     float *values = NULL;
     int64_t n_cells = 0;
     int64_t n_lines = 0;
+    int64_t capacity = 0;
     etx_status status = ETX_OK;
 
     ETX_NEW(reader, 1, "a CSV reader");
@@ -448,7 +474,7 @@ etx_status etx_csv_read_matrix(
     for (int64_t k = 0; k < n_cells; k++)
         reader->field[k] = (struct field){
             ETX_CSV_FLOAT, (size_t)n_cells * sizeof *values, NULL};
-    const int64_t capacity = row_capacity(reader);
+    ETX_CHECK(row_capacity(&capacity, reader));
     ETX_CHECK(etx_alloc(&values, capacity, (size_t)n_cells * sizeof *values,
         "a table of numbers"));
     for (int64_t k = 0; k < n_cells; k++)

@@ -6,11 +6,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/csv_text.h"
 
+#include "base/cancel.h"
 #include "base/text.h"
 
 #include <inttypes.h>
 
-#define BLOCK_BYTES 4096
+#define BLOCK_BYTES     4096
+#define BLOCKS_PER_POLL 256
 
 /* Whether all n bytes are ASCII that needs no second look. */
 static int is_plain(const unsigned char *text, int64_t n)
@@ -50,12 +52,15 @@ etx_status etx_csv_check_text(
     const unsigned char *first = (const unsigned char *)begin;
     const unsigned char *last = (const unsigned char *)end;
     const unsigned char *at = first;
+    etx_status status = ETX_OK;
 
-    while (at < last) {
+    for (int64_t block = 0; at < last; block++) {
         const int64_t left = last - at;
         const int64_t n = left < BLOCK_BYTES ? left : BLOCK_BYTES;
         const unsigned char *stop = at + n;
 
+        if (block % BLOCKS_PER_POLL == 0)
+            ETX_CHECK(etx_cancel_poll());
         if (is_plain(at, n)) {
             at = stop;
             continue;
@@ -68,5 +73,6 @@ etx_status etx_csv_check_text(
             at += length;
         }
     }
-    return ETX_OK;
+done:
+    return status;
 }

@@ -3,12 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/detector_csv.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/sort.h"
 #include "io/csv.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* TrackML writes rotations with six digits. */
@@ -86,6 +87,46 @@ static etx_status read_module(
     return ETX_OK;
 }
 
+/* By volume, layer and module. */
+static etx_status sort_modules(struct etx_detector *detector)
+{
+    const int64_t n = detector->n_modules;
+    struct etx_detector_module *sorted = NULL;
+    int64_t *key = NULL;
+    int32_t *by_module = NULL;
+    int32_t *order = NULL;
+    etx_status status;
+
+    ETX_NEW(sorted, n, "detector modules");
+    ETX_NEW(key, n, "ids of modules");
+    ETX_NEW(by_module, n, "order of modules");
+    ETX_NEW(order, n, "order of modules");
+    for (int64_t i = 0; i < n; i++)
+        key[i] = detector->modules[i].module_id;
+    ETX_CHECK(etx_sort_order(by_module, key, n));
+    for (int64_t k = 0; k < n; k++) {
+        const struct etx_detector_module *module =
+            &detector->modules[by_module[k]];
+
+        ETX_POLL(k);
+        key[k] = module->volume_id * ((int64_t)1 << 32) + module->layer_id;
+    }
+    ETX_CHECK(etx_sort_order(order, key, n));
+    for (int64_t k = 0; k < n; k++) {
+        ETX_POLL(k);
+        sorted[k] = detector->modules[by_module[order[k]]];
+    }
+    etx_free(detector->modules);
+    detector->modules = sorted;
+    sorted = NULL;
+done:
+    etx_free(sorted);
+    etx_free(key);
+    etx_free(by_module);
+    etx_free(order);
+    return status;
+}
+
 static etx_status check_unique(
     const struct etx_detector *detector, const char *path)
 {
@@ -109,10 +150,11 @@ etx_status etx_detector_csv_read(etx_detector **out, const char *path)
     ETX_NEW(detector, 1, "a detector");
     ETX_NEW(detector->modules, csv.n_rows, "detector modules");
     detector->n_modules = csv.n_rows;
-    for (int64_t row = 0; row < csv.n_rows; row++)
+    for (int64_t row = 0; row < csv.n_rows; row++) {
+        ETX_POLL(row);
         ETX_CHECK(read_module(&detector->modules[row], &csv, row));
-    qsort(detector->modules, (size_t)detector->n_modules,
-        sizeof *detector->modules, etx_detector_module_compare);
+    }
+    ETX_CHECK(sort_modules(detector));
     ETX_CHECK(check_unique(detector, path));
     *out = detector;
     detector = NULL;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/event_csv.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/heap.h"
@@ -77,14 +78,14 @@ static etx_status index_ids(
     struct etx_id_index *out, const struct etx_csv *csv, int32_t column)
 {
     const int64_t *ids = csv->int64_values[column];
+    int64_t first = -1;
     etx_status status = ETX_OK;
 
     for (int64_t row = 0; row < csv->n_rows; row++)
         if (ids[row] <= 0)
             return etx_csv_fail(csv, row, column, "is not positive");
     ETX_CHECK(etx_id_index_build(out, csv->n_rows, ids));
-
-    const int64_t first = etx_id_index_duplicate(out, ids);
+    ETX_CHECK(etx_id_index_duplicate(&first, out, ids));
     if (first >= 0)
         return etx_csv_fail(
             csv, etx_id_index_find(out, ids[first]), column, "occurs twice");
@@ -186,6 +187,7 @@ static etx_status read_cells(etx_event *event,
     ETX_NEW(hit, csv.n_rows, "hits of cells");
     for (int64_t row = 0; row < csv.n_rows; row++) {
         int64_t found = -1;
+        ETX_POLL(row);
         ETX_CHECK(find_row(&found, hits, &csv, row, CELL_HIT, paths->hits));
         hit[row] = (int32_t)found;
     }
@@ -232,6 +234,8 @@ static etx_status read_particles(etx_particle **out, int64_t *n_particles,
     ETX_NEW(particles, csv.n_rows, "particles");
     for (int64_t row = 0; row < csv.n_rows; row++) {
         etx_particle *particle = &particles[row];
+
+        ETX_POLL(row);
         particle->id = csv.int64_values[PARTICLE_ID][row];
         ETX_CHECK(read_charge(&particle->charge, &csv, row));
         if (csv.int32_values[PARTICLE_HITS] != NULL)
@@ -323,11 +327,11 @@ static etx_status check_shared(
     const struct truth *truth, const struct etx_csv *csv)
 {
     struct etx_id_index index = {0};
+    int64_t first = -1;
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_id_index_build(&index, truth->n_shared, truth->shared_key));
-
-    const int64_t first = etx_id_index_duplicate(&index, truth->shared_key);
+    ETX_CHECK(etx_id_index_duplicate(&first, &index, truth->shared_key));
     if (first >= 0) {
         const int64_t last =
             etx_id_index_find(&index, truth->shared_key[first]);
@@ -351,6 +355,7 @@ static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
         int64_t hit = -1;
         int64_t particle = -1;
 
+        ETX_POLL(row);
         ETX_CHECK(find_row(&hit, hits, csv, row, TRUTH_HIT, paths->hits));
         if (id != 0)
             ETX_CHECK(find_row(&particle, particles, csv, row, TRUTH_PARTICLE,

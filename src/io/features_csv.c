@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/features_csv.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "data/hit_features.h"
@@ -49,9 +50,11 @@ etx_status etx_features_csv_read(
             path, n_features, ETX_MAX_FEATURES - 3);
     ETX_CHECK(
         etx_alloc(&positions, n_hits, 3 * sizeof *positions, "hit positions"));
-    for (int64_t i = 0; i < n_hits; i++)
+    for (int64_t i = 0; i < n_hits; i++) {
+        ETX_POLL(i);
         ETX_CHECK(to_cartesian(
             positions + 3 * i, features + n_features * i, scales, i, path));
+    }
     ETX_CHECK(etx_event_make(&event, n_hits, NULL, positions));
     ETX_CHECK(etx_event_replace_features(event, n_features, features));
     *out = event;

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/file.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "io/file_error.h"
@@ -17,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A bound on one read(), below what any system truncates to. */
-#define READ_BYTES ((size_t)1 << 30)
+/* Between two polls of cancel. */
+#define READ_BYTES ((size_t)1 << 22)
 
 etx_status etx_file_fail(const char *path, const char *verb, int error)
 {
@@ -45,11 +46,15 @@ static int open_for_reading(const char *path)
 static etx_status read_up_to(size_t *out, int descriptor, char *buffer,
     size_t capacity, const char *path)
 {
+    etx_status status = ETX_OK;
     size_t total = 0;
 
     while (total < capacity) {
         const size_t left = capacity - total;
-        const ssize_t got = read(
+        ssize_t got;
+
+        ETX_CHECK(etx_cancel_poll());
+        got = read(
             descriptor, buffer + total, left < READ_BYTES ? left : READ_BYTES);
         if (got < 0 && errno == EINTR)
             continue;
@@ -60,7 +65,8 @@ static etx_status read_up_to(size_t *out, int descriptor, char *buffer,
         total += (size_t)got;
     }
     *out = total;
-    return ETX_OK;
+done:
+    return status;
 }
 
 static etx_status file_size(

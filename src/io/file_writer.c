@@ -12,6 +12,7 @@
 
 #include "io/file.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "io/file_error.h"
@@ -33,9 +34,9 @@
 #include <zlib.h>
 
 #define PIECE_BYTES    ((size_t)1 << 16)
-#define WRITE_BYTES    ((size_t)1 << 30)
-#define GZIP_WINDOW    (15 + 16) /* window of 2^15, gzip framing */
-#define GZIP_MEMORY    8         /* zlib's default */
+#define WRITE_BYTES    ((size_t)1 << 22) /* between two polls of cancel */
+#define GZIP_WINDOW    (15 + 16)         /* window of 2^15, gzip framing */
+#define GZIP_MEMORY    8                 /* zlib's default */
 #define N_NAME_TRIES   100
 #define MAX_STEM_BYTES 200
 #define NAME_EXTRA     64 /* bytes that a temporary name has more */
@@ -104,10 +105,11 @@ static etx_status write_raw(const struct etx_file_writer *writer,
 {
     struct guard guard;
     size_t n_written = 0;
+    etx_status status = ETX_OK;
     int error = 0;
 
     guard_begin(&guard);
-    while (n_written < size && error == 0) {
+    while (n_written < size && error == 0 && status == ETX_OK) {
         const size_t left = size - n_written;
         const ssize_t n = write(writer->descriptor, data + n_written,
             left < WRITE_BYTES ? left : WRITE_BYTES);
@@ -117,11 +119,12 @@ static etx_status write_raw(const struct etx_file_writer *writer,
             error = EIO; /* a device that takes nothing would for ever */
         else if (errno != EINTR)
             error = errno;
+        status = etx_cancel_poll();
     }
     guard_end(&guard, signal_of(error));
     if (error != 0)
         return etx_file_fail(writer->path, "write", error);
-    return ETX_OK;
+    return status;
 }
 
 /* ------------------------------------------------------------- opening -- */
@@ -301,12 +304,14 @@ static etx_status deflate_out(struct etx_file_writer *writer, int flush)
     int code;
 
     do {
+        ETX_CHECK(etx_cancel_poll());
         stream->next_out = writer->piece;
         stream->avail_out = (unsigned int)PIECE_BYTES;
         code = deflate(stream, flush);
-        status =
-            write_raw(writer, writer->piece, PIECE_BYTES - stream->avail_out);
-    } while (status == ETX_OK && code == Z_OK && stream->avail_out == 0);
+        ETX_CHECK(
+            write_raw(writer, writer->piece, PIECE_BYTES - stream->avail_out));
+    } while (code == Z_OK && stream->avail_out == 0);
+done:
     return status;
 }
 
@@ -318,13 +323,14 @@ etx_status etx_file_writer_append(
 
     if (!writer->compressed)
         return write_raw(writer, bytes, size);
-    for (size_t at = 0; at < size && status == ETX_OK; at += WRITE_BYTES) {
+    for (size_t at = 0; at < size; at += WRITE_BYTES) {
         const size_t left = size - at;
         writer->stream.next_in = bytes + at;
         writer->stream.avail_in =
             (unsigned int)(left < WRITE_BYTES ? left : WRITE_BYTES);
-        status = deflate_out(writer, Z_NO_FLUSH);
+        ETX_CHECK(deflate_out(writer, Z_NO_FLUSH));
     }
+done:
     return status;
 }
 

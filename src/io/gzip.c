@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/file.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 
@@ -18,7 +19,7 @@
 
 #define GZIP_WINDOW   (15 + 16) /* window of 2^15, gzip framing only */
 #define MAX_EXPANSION 1032
-#define CHUNK_BYTES   ((size_t)1 << 30) /* zlib counts in unsigned int */
+#define CHUNK_BYTES   ((size_t)1 << 20) /* between two polls of cancel */
 
 /* What is left of the input, and the output so far. */
 struct gunzip {
@@ -115,6 +116,7 @@ static etx_status inflate_all(struct gunzip *job)
 
     while (!finished) {
         int code = Z_OK;
+        ETX_CHECK(etx_cancel_poll());
         ETX_CHECK(grow_output(job));
         inflate_piece(&code, job);
         if (job->size > job->max_bytes)

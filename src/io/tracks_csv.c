@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/tracks_csv.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -58,13 +59,17 @@ static etx_status list_by_hit(struct by_hit *out, const etx_tracks *tracks)
     ETX_NEW(out->first, tracks->n_hits + 2, "hits");
     ETX_NEW(out->track, n, "tracks of hits");
     /* Counts two ahead, so that the cursors end as the first ones. */
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++) {
+        ETX_POLL(k);
         out->first[tracks->hit[k] + 2]++;
+    }
     for (int64_t i = 0; i < tracks->n_hits; i++)
         out->first[i + 2] += out->first[i + 1];
     for (int64_t t = 0; t < tracks->n_tracks; t++)
-        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
+        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++) {
+            ETX_POLL(k);
             out->track[out->first[tracks->hit[k] + 1]++] = (int32_t)t;
+        }
 done:
     return status;
 }
@@ -106,9 +111,11 @@ etx_status etx_tracks_csv_write(
     ETX_CHECK(etx_alloc(&text, n_hits + tracks->offset[tracks->n_tracks] + 2,
         MAX_ROW_BYTES + SPARE_BYTES, "a table of tracks"));
     memcpy(text, first_line, size);
-    for (int64_t i = 0; i < n_hits; i++)
+    for (int64_t i = 0; i < n_hits; i++) {
+        ETX_POLL(i);
         size +=
             write_hit(text + size, event->hit_id[i], i, &by_hit, tracks, none);
+    }
     ETX_CHECK(etx_file_write(path, text, size));
 done:
     etx_free(text);
@@ -175,6 +182,7 @@ static etx_status label_rows(
     ETX_NEW(order, csv->n_rows, "track order");
     ETX_CHECK(etx_sort_order(order, track_id, csv->n_rows));
     for (int64_t i = 0; i < csv->n_rows; i++) {
+        ETX_POLL(i);
         const int64_t id = track_id[order[i]];
         label += id != last;
         labels[order[i]] = label;
@@ -211,6 +219,7 @@ static etx_status find_keys(int64_t *key, const int32_t *label,
 
     ETX_CHECK(etx_id_index_build(&hits, event->n_hits, event->hit_id));
     for (int64_t row = 0; row < csv->n_rows; row++) {
+        ETX_POLL(row);
         const int64_t hit = etx_id_index_find(&hits, hit_id[row]);
         if (hit < 0) {
             status = etx_csv_fail(csv, row, HIT_ID, "is not in the event");
@@ -227,9 +236,12 @@ done:
 static etx_status check_repeated(
     const struct sorted_rows *rows, const struct etx_csv *csv)
 {
+    etx_status status = ETX_OK;
+
     for (int64_t k = 1; k < csv->n_rows; k++) {
         const int32_t before = rows->label[k - 1];
 
+        ETX_POLL(k);
         if (hit_of(rows->key[rows->order[k]]) !=
             hit_of(rows->key[rows->order[k - 1]]))
             continue;
@@ -240,7 +252,8 @@ static etx_status check_repeated(
             return etx_csv_fail(
                 csv, rows->order[k], HIT_ID, "occurs twice in one track");
     }
-    return ETX_OK;
+done:
+    return status;
 }
 
 static etx_status sort_rows(struct sorted_rows *rows, int32_t *label,
@@ -256,8 +269,10 @@ static etx_status sort_rows(struct sorted_rows *rows, int32_t *label,
     ETX_CHECK(label_rows(label, csv, none));
     ETX_CHECK(find_keys(rows->key, label, csv, event));
     ETX_CHECK(etx_sort_order(rows->order, rows->key, csv->n_rows));
-    for (int64_t k = 0; k < csv->n_rows; k++)
+    for (int64_t k = 0; k < csv->n_rows; k++) {
+        ETX_POLL(k);
         rows->label[k] = label[rows->order[k]];
+    }
     ETX_CHECK(check_repeated(rows, csv));
 done:
     return status;
@@ -270,12 +285,16 @@ static etx_status name_tracks(struct etx_tracks *tracks,
     etx_status status;
 
     ETX_NEW(tracks->id, tracks->n_tracks, "ids of tracks");
-    for (int64_t t = 0; t < tracks->n_tracks; t++)
+    for (int64_t t = 0; t < tracks->n_tracks; t++) {
+        ETX_POLL(t);
         tracks->id[t] =
             csv->int64_values[TRACK_ID]
                              [rows->order[tracks->hit[tracks->offset[t]]]];
-    for (int64_t k = 0; k < tracks->offset[tracks->n_tracks]; k++)
+    }
+    for (int64_t k = 0; k < tracks->offset[tracks->n_tracks]; k++) {
+        ETX_POLL(k);
         tracks->hit[k] = hit_of(rows->key[rows->order[tracks->hit[k]]]);
+    }
 done:
     return status;
 }

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "learn/learn_table.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/constants.h"
 #include "base/heap.h"
@@ -60,8 +61,10 @@ static etx_status add_layers(
     struct etx_completion *table, const struct etx_event *event)
 {
     int64_t last = 0;
+    etx_status status = ETX_OK;
 
     for (int64_t i = 0; i < event->n_hits; i++) {
+        ETX_POLL(i);
         const int64_t volume_id = event->volume_id[i];
         const int64_t layer_id = event->layer_id[i];
         int64_t k = 0;
@@ -86,7 +89,8 @@ static etx_status add_layers(
         layer[ETX_LAYER_VOLUME] = volume_id;
         layer[ETX_LAYER_LAYER] = layer_id;
     }
-    return ETX_OK;
+done:
+    return status;
 }
 
 static void extend(struct layer_extent *extent,
@@ -158,6 +162,8 @@ static etx_status measure_field(struct learning *learning,
     for (int64_t k = 2; k < n && particle->charge != 0; k++) {
         struct etx_track_helix helix;
 
+        ETX_CHECK(etx_cancel_poll());
+
         if (chains->layer[hit[k - 2]] == chains->layer[hit[k - 1]] ||
             chains->layer[hit[k - 1]] == chains->layer[hit[k]] ||
             !etx_track_helix_through(&helix,
@@ -193,8 +199,9 @@ static etx_status set_field(struct learning *learning)
         field[b] = b > 0 ? field[b - 1] : 0.0f;
         if (g < 0 || groups.first[g + 1] - groups.first[g] < ETX_MIN_SAMPLES)
             continue;
+        const float *value;
         int64_t n;
-        const float *const value = etx_sample_groups_sort(&n, &groups, g, 0);
+        ETX_CHECK(etx_sample_groups_sort(&value, &n, &groups, g, 0));
         field[b] = value[n / 2];
         for (int32_t k = 0; k < b && !is_measured; k++)
             field[k] = field[b];
@@ -277,6 +284,7 @@ static etx_status add_particle(struct learning *learning,
         const int32_t from = layer[hit[k - 1]];
         const int64_t last = k + MAX_SKIPPED < n ? k + MAX_SKIPPED : n - 1;
 
+        ETX_CHECK(etx_cancel_poll());
         for (int64_t to = k; to <= last; to++) {
             const int32_t reached = layer[hit[to]];
 
@@ -355,10 +363,10 @@ static etx_status set_windows(
                 etx_completion_window(table, k, h, 0);
 
             for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
-                etx_residuals_window(&window[b], &groups,
+                ETX_CHECK(etx_residuals_window(&window[b], &groups,
                     window_key((int32_t)step[ETX_STEP_DIRECTION],
                         (int32_t)step[ETX_STEP_FROM],
-                        (int32_t)step[ETX_STEP_TO], h, b));
+                        (int32_t)step[ETX_STEP_TO], h, b)));
             etx_residuals_fill(window);
         }
     }

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "learn/learn_table.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
@@ -148,6 +149,7 @@ static etx_status add_event(
         const int32_t first = chains.begin[p];
         const int32_t n = chains.begin[p + 1] - first;
 
+        ETX_CHECK(etx_cancel_poll());
         if (n >= MIN_HITS && comes_from_beam(&event->particles[p]))
             ETX_CHECK(add_particle(learning, &chains, chains.hit + first, n));
     }
@@ -198,9 +200,10 @@ static etx_status set_windows(
             (int32_t)seed[0], (int32_t)seed[1], (int32_t)seed[2]};
 
         for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
-            etx_residuals_window(&table->window[k * ETX_COMPLETION_N_PT + b],
+            ETX_CHECK(etx_residuals_window(
+                &table->window[k * ETX_COMPLETION_N_PT + b],
                 &groups[seed[ETX_SEED_LACKS_HIT]],
-                layers_key(layer) * ETX_COMPLETION_N_PT + b);
+                layers_key(layer) * ETX_COMPLETION_N_PT + b));
     }
 done:
     for (int32_t i = 0; i < 2; i++)
@@ -238,15 +241,17 @@ static etx_status set_beam(
     const int64_t n = learning->z.n;
     const int64_t tail = (int64_t)(BEAM_TAIL * (double)n);
     float *const z = learning->z.value;
+    etx_status status;
 
     if (n == 0 || table->n_seeds == 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "first pass: no track of the events comes from the beam line");
-    etx_sort_floats(z, n);
+    ETX_CHECK(etx_sort_floats(z, n));
     table->beam[0] = z[n / 2];
     table->beam[1] =
         fmaxf(z[n - 1 - tail] - table->beam[0], table->beam[0] - z[tail]);
-    return ETX_OK;
+done:
+    return status;
 }
 
 etx_status etx_learn_first_pass(struct etx_model *model,

@@ -6,8 +6,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "learn/learn_table.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "learn/map_windows.h"
 #include "op/shared/module_map.h"
@@ -17,7 +19,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct learning {
@@ -29,29 +30,49 @@ struct learning {
 
 /* ---------------------------------------------------------------- units -- */
 
-static int compare_units(const void *left, const void *right)
-{
-    const int64_t *const a = left;
-    const int64_t *const b = right;
-
-    for (int32_t k = 0; k < ETX_MAP_UNIT_WIDTH; k++)
-        if (a[k] != b[k])
-            return a[k] < b[k] ? -1 : 1;
-    return 0;
-}
-
-static int64_t make_unique(int64_t *unit, int64_t n)
+/* unit [*n], sorted, each once. */
+static etx_status make_unique(int64_t *unit, int64_t *n)
 {
     const size_t size = ETX_MAP_UNIT_WIDTH * sizeof *unit;
+    int64_t *key = NULL;
+    int64_t *sorted = NULL;
+    int32_t *by_module = NULL;
+    int32_t *order = NULL;
     int64_t kept = 0;
+    etx_status status;
 
-    qsort(unit, (size_t)n, size, compare_units);
-    for (int64_t k = 0; k < n; k++)
-        if (kept == 0 || compare_units(unit + (kept - 1) * ETX_MAP_UNIT_WIDTH,
-                             unit + k * ETX_MAP_UNIT_WIDTH) != 0)
-            memmove(unit + kept++ * ETX_MAP_UNIT_WIDTH,
-                unit + k * ETX_MAP_UNIT_WIDTH, size);
-    return kept;
+    if (*n > INT32_MAX)
+        ETX_FAIL(ETX_ERR_LIMIT, "module map: more than %d hits", INT32_MAX);
+    ETX_NEW(key, *n, "units of a module map");
+    ETX_NEW(sorted, ETX_MAP_UNIT_WIDTH * *n, "units of a module map");
+    ETX_NEW(by_module, *n, "order of units");
+    ETX_NEW(order, *n, "order of units");
+    for (int64_t k = 0; k < *n; k++)
+        key[k] = unit[k * ETX_MAP_UNIT_WIDTH + 2];
+    ETX_CHECK(etx_sort_order(by_module, key, *n));
+    for (int64_t k = 0; k < *n; k++) {
+        const int64_t *at = unit + by_module[k] * ETX_MAP_UNIT_WIDTH;
+
+        ETX_POLL(k);
+        key[k] = at[0] * ((int64_t)1 << 32) + at[1];
+    }
+    ETX_CHECK(etx_sort_order(order, key, *n));
+    for (int64_t k = 0; k < *n; k++) {
+        const int64_t *at = unit + by_module[order[k]] * ETX_MAP_UNIT_WIDTH;
+
+        ETX_POLL(k);
+        if (kept == 0 ||
+            memcmp(sorted + (kept - 1) * ETX_MAP_UNIT_WIDTH, at, size) != 0)
+            memcpy(sorted + kept++ * ETX_MAP_UNIT_WIDTH, at, size);
+    }
+    memcpy(unit, sorted, (size_t)kept * size);
+    *n = kept;
+done:
+    etx_free(key);
+    etx_free(sorted);
+    etx_free(by_module);
+    etx_free(order);
+    return status;
 }
 
 /* Add the units of an event. */
@@ -73,7 +94,8 @@ static etx_status add_units(
         unit[1] = event->layer_id[i];
         unit[2] = is_layer ? -1 : event->module_id[i];
     }
-    units->n_units = make_unique(units->unit, n + event->n_hits);
+    units->n_units += event->n_hits;
+    ETX_CHECK(make_unique(units->unit, &units->n_units));
 done:
     return status;
 }
@@ -171,10 +193,14 @@ static etx_status add_event(
     ETX_NEW(chain.sample, n, "true pairs");
     ETX_CHECK(
         etx_chain_pairs(chain.offset, &chain.partner, event, ETX_PAIRS_HIT));
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        ETX_CHECK(etx_cancel_poll());
         ETX_CHECK(add_doublet(learning, &chain, i));
-    for (int64_t i = 0; i < n && learning->options->use_triplets; i++)
+    }
+    for (int64_t i = 0; i < n && learning->options->use_triplets; i++) {
+        ETX_CHECK(etx_cancel_poll());
         ETX_CHECK(add_triplet(learning, &chain, i));
+    }
 done:
     etx_free(chain.offset);
     etx_free(chain.partner);
@@ -195,10 +221,12 @@ static etx_status make_windows(struct learning *learning)
 
     ETX_CHECK(
         etx_map_groups_make(&pairs, &learning->doublets, learning->options));
-    for (int64_t k = 0; k < triplets->n; k++)
+    for (int64_t k = 0; k < triplets->n; k++) {
+        ETX_POLL(k);
         triplets->key[k] =
             etx_map_key(pairs.index[etx_map_key_first(triplets->key[k])],
                 pairs.index[etx_map_key_second(triplets->key[k])]);
+    }
     ETX_CHECK(etx_map_groups_make(&rest, triplets, learning->options));
     map->n_pairs = pairs.n;
     map->pair = pairs.key;

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "learn/residuals.h"
 
+#include "base/check.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -19,26 +21,34 @@ etx_status etx_residuals_add(struct etx_samples *residuals, int64_t key,
     return etx_samples_add(residuals, key, value);
 }
 
-static float quantile(
-    const struct etx_sample_groups *groups, int64_t g, int32_t column)
+/* Of a column of group g, but at least `least`. */
+static etx_status quantile(float *out, const struct etx_sample_groups *groups,
+    int64_t g, int32_t column, float least)
 {
+    const float *value;
     int64_t n;
-    const float *const value = etx_sample_groups_sort(&n, groups, g, column);
+    etx_status status;
 
-    return value[n * QUANTILE / 100];
+    ETX_CHECK(etx_sample_groups_sort(&value, &n, groups, g, column));
+    *out = fmaxf(value[n * QUANTILE / 100], least);
+done:
+    return status;
 }
 
-void etx_residuals_window(struct etx_completion_window *window,
+etx_status etx_residuals_window(struct etx_completion_window *window,
     const struct etx_sample_groups *groups, int64_t key)
 {
     const int64_t g = etx_sample_groups_find(groups, key);
+    etx_status status;
 
     if (g < 0 || groups->first[g + 1] - groups->first[g] < ETX_MIN_SAMPLES)
-        return;
-    window->transverse =
-        fmaxf(quantile(groups, g, ETX_TRANSVERSE), MIN_TRANSVERSE);
-    window->longitudinal =
-        fmaxf(quantile(groups, g, ETX_LONGITUDINAL), MIN_LONGITUDINAL);
+        return ETX_OK;
+    ETX_CHECK(quantile(
+        &window->transverse, groups, g, ETX_TRANSVERSE, MIN_TRANSVERSE));
+    ETX_CHECK(quantile(
+        &window->longitudinal, groups, g, ETX_LONGITUDINAL, MIN_LONGITUDINAL));
+done:
+    return status;
 }
 
 void etx_residuals_fill(struct etx_completion_window *window)

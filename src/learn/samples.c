@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "learn/samples.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/sort.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define FIRST_CAPACITY (INT64_C(1) << 16)
+#define FEW            (INT64_C(1) << 16) /* values */
 
 etx_status etx_samples_add(
     struct etx_samples *samples, int64_t key, const float *value)
@@ -55,9 +57,11 @@ etx_status etx_sample_groups_make(
     ETX_NEW(out->first, n + 1, "groups of samples");
     ETX_NEW(out->scratch, n, "values of samples");
     ETX_CHECK(etx_sort_order(out->order, key, n));
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++) {
+        ETX_POLL(k);
         if (k == 0 || key[out->order[k]] != key[out->order[k - 1]])
             out->first[out->n++] = k;
+    }
     out->first[out->n] = n;
 done:
     return status;
@@ -93,18 +97,22 @@ int64_t etx_sample_groups_find(
                                                                         : -1;
 }
 
-const float *etx_sample_groups_sort(int64_t *n,
+etx_status etx_sample_groups_sort(const float **out, int64_t *n,
     const struct etx_sample_groups *groups, int64_t g, int32_t column)
 {
     const struct etx_samples *const samples = groups->samples;
     const int32_t *const order = groups->order + groups->first[g];
+    etx_status status;
 
+    ETX_CHECK(etx_cancel_poll());
     *n = groups->first[g + 1] - groups->first[g];
     for (int64_t k = 0; k < *n; k++)
         groups->scratch[k] =
             samples->value[order[k] * (int64_t)samples->width + column];
-    etx_sort_floats(groups->scratch, *n);
-    return groups->scratch;
+    ETX_CHECK(etx_sort_floats(groups->scratch, *n));
+    *out = groups->scratch;
+done:
+    return status;
 }
 
 static int compare(const void *left, const void *right)
@@ -115,8 +123,37 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-void etx_sort_floats(float *value, int64_t n)
+/* Many, in time linear in their number. */
+static etx_status sort_many(float *value, int64_t n)
 {
+    int64_t *key = NULL;
+    int32_t *order = NULL;
+    float *sorted = NULL;
+    etx_status status;
+
+    ETX_NEW(key, n, "values of samples");
+    ETX_NEW(order, n, "order of samples");
+    ETX_NEW(sorted, n, "values of samples");
+    for (int64_t k = 0; k < n; k++)
+        key[k] = etx_sort_key(value[k]);
+    ETX_CHECK(etx_sort_order(order, key, n));
+    for (int64_t k = 0; k < n; k++) {
+        ETX_POLL(k);
+        sorted[k] = value[order[k]];
+    }
+    memcpy(value, sorted, (size_t)n * sizeof *value);
+done:
+    etx_free(key);
+    etx_free(order);
+    etx_free(sorted);
+    return status;
+}
+
+etx_status etx_sort_floats(float *value, int64_t n)
+{
+    if (n > FEW)
+        return sort_many(value, n);
     if (n > 0)
         qsort(value, (size_t)n, sizeof *value, compare);
+    return ETX_OK;
 }

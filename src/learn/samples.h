@@ -37,11 +37,11 @@ int64_t etx_sample_groups_key(
 /* The group of a key, or -1. */
 int64_t etx_sample_groups_find(
     const struct etx_sample_groups *groups, int64_t key);
-/* One column of the values of group g, ascending, [*n], in scratch. */
-const float *etx_sample_groups_sort(int64_t *n,
+/* *out [*n] = one column of the values of group g, ascending, in scratch. */
+etx_status etx_sample_groups_sort(const float **out, int64_t *n,
     const struct etx_sample_groups *groups, int64_t g, int32_t column);
 
 /* Ascending. */
-void etx_sort_floats(float *value, int64_t n);
+etx_status etx_sort_floats(float *value, int64_t n);
 
 #endif

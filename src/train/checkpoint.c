@@ -209,7 +209,7 @@ etx_status etx_checkpoint_write(
     for (int64_t t = 0; t < n; t++)
         tensor[t] = etx_tensor_vector(
             entry[t].name, entry[t].type, entry[t].n, entry[t].data);
-    etx_tensor_checksum(checksum, n, tensor);
+    ETX_CHECK(etx_tensor_checksum(checksum, n, tensor));
     hash_events(events, trainer);
     etx_hash_text(hash, trainer->hash);
     ETX_CHECK(etx_json_create_texts(&metadata, pair, 4));
@@ -457,7 +457,7 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
 
     ETX_CHECK(etx_tensor_file_read(&bytes, path));
     ETX_CHECK(etx_tensor_file_parse(&file, bytes.data, bytes.size));
-    etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
+    ETX_CHECK(etx_tensor_checksum(checksum, file->n_tensors, file->tensor));
     etx_hash_text(hash, trainer->hash);
     ETX_CHECK(check_metadata(file, path, checksum, hash));
     n = list_entries(entry, trainer, &numbers);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/hash.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 
@@ -50,22 +51,26 @@ static size_t tensor_bytes(const struct etx_tensor *tensor)
     return (size_t)tensor->n_values * size[tensor->type];
 }
 
-void etx_tensor_checksum(
+etx_status etx_tensor_checksum(
     char text[9], int64_t n_tensors, const struct etx_tensor *tensor)
 {
     uLong sum = crc32(0L, Z_NULL, 0);
+    etx_status status = ETX_OK;
 
     for (int64_t t = 0; t < n_tensors; t++) {
         const unsigned char *data = tensor[t].data;
         size_t left = tensor_bytes(tensor + t);
 
         while (left > 0) {
-            const size_t part = left < 1u << 30 ? left : 1u << 30;
+            const size_t part = left < 1u << 22 ? left : 1u << 22;
 
+            ETX_CHECK(etx_cancel_poll());
             sum = crc32(sum, data, (uInt)part);
             data += part;
             left -= part;
         }
     }
     (void)snprintf(text, 9, "%08lx", (unsigned long)(sum & 0xffffffffu));
+done:
+    return status;
 }

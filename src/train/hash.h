@@ -19,7 +19,7 @@ etx_status etx_hash_json(uint64_t *hash, const struct etx_json *json);
 void etx_hash_text(char text[17], uint64_t hash);
 
 /* 8 hexadecimal digits: CRC-32 over the data of all tensors. */
-void etx_tensor_checksum(
+etx_status etx_tensor_checksum(
     char text[9], int64_t n_tensors, const struct etx_tensor *tensor);
 
 #endif

@@ -197,6 +197,8 @@ etx_status __wrap_etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     int64_t count, size_t size, const char *what);
 etx_status __real_etx_check_cancelled(const struct etx_stream *stream);
 etx_status __wrap_etx_check_cancelled(const struct etx_stream *stream);
+etx_status __real_etx_cancel_poll(void);
+etx_status __wrap_etx_cancel_poll(void);
 
 etx_status __wrap_etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     int64_t count, size_t size, const char *what)
@@ -211,6 +213,13 @@ etx_status __wrap_etx_check_cancelled(const struct etx_stream *stream)
     if (fails(FAULTS_CANCEL))
         return etx_fail(ETX_ERR_CANCELLED, "cancelled");
     return __real_etx_check_cancelled(stream);
+}
+
+etx_status __wrap_etx_cancel_poll(void)
+{
+    if (fails(FAULTS_CANCEL))
+        return etx_fail(ETX_ERR_CANCELLED, "cancelled");
+    return __real_etx_cancel_poll();
 }
 
 /* --------------------------------------------------------------- threads -- */

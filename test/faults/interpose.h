@@ -19,7 +19,8 @@ enum faults_kind {
     FAULTS_HOOK,    /* the allocator that etx_set_allocator was given */
     FAULTS_THREADS, /* pthread_create */
     FAULTS_SCRATCH, /* etx_arena_alloc */
-    FAULTS_CANCEL,  /* etx_check_cancelled: the host says stop */
+    FAULTS_CANCEL,  /* etx_check_cancelled, etx_cancel_poll: the host says stop
+                     */
     FAULTS_FILES    /* the system calls below */
 };
 

@@ -18,7 +18,7 @@ from test_training import CONFIG
 
 import exatrkx
 import numpy as np
-from exatrkx import __main__, _interrupt
+from exatrkx import __main__
 
 
 def press() -> None:
@@ -87,9 +87,21 @@ class TestInterrupt(LibraryCase):
         self.assertEqual(text.getvalue(), "display: interrupted\n")
 
     def test_reading(self) -> None:
-        """Ctrl-C counts while a file is read; errors are the call's."""
-        with self.assertRaises(KeyboardInterrupt):
-            _interrupt.abandonable(lambda: (press(), time.sleep(1.0)))
+        """Ctrl-C ends the reading of a file; errors are the call's."""
+        path = self.folder / "features.csv"
+        path.write_text("0.1,0.2,0.3,0.4\n" * 4_000_000)
+        begin = time.process_time()
+        self.assertEqual(len(exatrkx.Event.from_features(path, [1, 1, 1])), 4_000_000)
+        whole = time.process_time() - begin
+        for share in (0.1, 0.5):
+            timer = threading.Timer(share * whole, press)
+            timer.start()
+            begin = time.process_time()
+            with self.assertRaises(KeyboardInterrupt):
+                while True:
+                    exatrkx.Event.from_features(path, [1, 1, 1])
+            self.assertLess(time.process_time() - begin, (share + 0.3) * whole + 0.1)
+            timer.join()
         with self.assertRaises(exatrkx.FileError):
             exatrkx.Event.from_trackml(self.folder / "none")
         self.assertEqual(len(exatrkx.Event.from_trackml(EVENT)), len(self.event))

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 #define BAD(field, value, text)                                                \
@@ -114,4 +115,35 @@ ETX_TEST(test_context_polls_seldom)
 
     ck_assert_int_gt(always, 2);
     ck_assert_int_eq(count_polls(INT32_MAX), 1);
+}
+
+static void *ask_elsewhere(void *argument)
+{
+    static int yes;
+
+    (void)argument;
+    return etx_is_cancelled() ? &yes : NULL;
+}
+
+/* The callback is of this thread; one that has said so says it again. */
+ETX_TEST(test_context_none_is_cancelled)
+{
+    const float position[3] = {0.0f};
+    scoped_event *event = NULL;
+    pthread_t thread;
+    void *answer = &thread;
+
+    ck_assert_int_eq(etx_is_cancelled(), 0);
+    etx_set_cancel(etx_test_cancel, NULL);
+    ck_assert_int_eq(etx_is_cancelled(), 1);
+    ck_assert_int_eq(etx_is_cancelled(), 1);
+    ck_assert_fails(
+        etx_event_create(&event, 1, &(int64_t){1LL << 40}, position),
+        ETX_ERR_CANCELLED, "cancelled by the caller");
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_elsewhere, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, &answer), 0);
+    ck_assert_ptr_null(answer);
+    etx_set_cancel(NULL, NULL);
+    ck_assert_int_eq(etx_is_cancelled(), 0);
+    ck_assert_ok(etx_event_create(&event, 1, &(int64_t){1LL << 40}, position));
 }

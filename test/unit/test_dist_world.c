@@ -8,8 +8,11 @@
 #include "rank_threads.h"
 #include "train_bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ------------------------------------------------------------- launched -- */
 
@@ -229,4 +232,58 @@ ETX_TEST(test_dist_world_scoring, .rows = N_UNLIKE)
 {
     if (_i != LEVEL || etx_cpu_level() != ETX_CPU_REF)
         rank_threads_run(2, NULL, score, &_i);
+}
+
+/* -------------------------------------------------------------- waiting -- */
+
+static double wall_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int32_t is_late(void *end)
+{
+    return wall_time() >= *(const double *)end;
+}
+
+/* Rank 1 waits for rank 0, which comes when rank 1 has been told not to: by the
+ * callback of its thread, or of its context. */
+static void wait_in_vain(struct rank_thread *thread, void *argument)
+{
+    const int in_step = *(const int *)argument;
+    etx_training_report report = {.struct_size = sizeof report};
+    double latest = HUGE_VAL;
+    scoped_bench bench = {NULL};
+    etx_team team;
+
+    if (in_step) {
+        train_bench_open_in(&bench,
+            etx_test_context_with(1, 0, is_late, &latest), ETX_TRAIN_EMBEDDING,
+            NULL);
+        ck_assert_ok(etx_dist_team(&team, thread->dist));
+        ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
+        ck_assert_ok(etx_dist_barrier(thread->dist));
+    }
+    latest = wall_time() + 0.1;
+    if (thread->rank == 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+        ck_assert_fails(etx_dist_barrier(thread->dist), ETX_ERR_CANCELLED,
+            "rank 1 gave up");
+        return;
+    }
+    if (!in_step)
+        etx_set_cancel(is_late, &latest);
+    ck_assert_fails(in_step ? etx_trainer_step(bench.trainer, &report)
+                            : etx_dist_barrier(thread->dist),
+        ETX_ERR_CANCELLED, "cancelled by the caller");
+    ck_assert_double_lt(wall_time() - latest, 0.3);
+    etx_set_cancel(NULL, NULL);
+}
+
+ETX_TEST(test_dist_world_cancelled, .rows = 2)
+{
+    rank_threads_run(2, NULL, wait_in_vain, &_i);
 }

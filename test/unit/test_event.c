@@ -492,6 +492,7 @@ ETX_TEST(test_event_id_index)
                                                  : 3000;
         struct etx_id_index index;
         int64_t duplicate = -1;
+        int64_t found = -1;
 
         for (int64_t i = 0; i < n; i++)
             ids[i] = (int64_t)etx_random_below(&random, spread) -
@@ -509,7 +510,8 @@ ETX_TEST(test_event_id_index)
             duplicate = last != i ? i : duplicate;
             ck_assert_int_eq(etx_id_index_find(&index, ids[i]), last);
         }
-        ck_assert_int_eq(etx_id_index_duplicate(&index, ids), duplicate);
+        ck_assert_ok(etx_id_index_duplicate(&found, &index, ids));
+        ck_assert_int_eq(found, duplicate);
         for (int64_t id = -60; id < 60; id++) {
             int64_t last = -1;
 

@@ -5,19 +5,16 @@
 
 #include "base/constants.h"
 #include "fit_events.h"
-#include "support.h"
+#include "stop.h"
 #include "train_bench.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define N_COPIES     30 /* of an event that ships, turned about the beam line */
 #define N_EVENTS     4  /* of a batch */
 #define N_FIT_TRACKS 1500
-#define N_DEADLINES  4
-#define MAX_LATE     0.1 /* CPU s of all threads */
 
 /* What the entries work on; a run gets what it needs from the stages before. */
 struct work {
@@ -34,25 +31,9 @@ struct work {
     etx_tracks *fit_tracks;
 };
 
-/* Cancels from a time of the process on. */
-static double deadline;
-
-static double cpu_time(void)
+static etx_status run_embed(void *argument)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int32_t is_late(void *user)
-{
-    (void)user;
-    return cpu_time() >= deadline;
-}
-
-static etx_status run_embed(struct work *work)
-{
+    struct work *work = argument;
     const int64_t n_hits = etx_event_n_hits(work->event);
     int64_t n_dim = 0;
     scoped float *points = etx_test_alloc(n_hits * 64, sizeof *points);
@@ -61,15 +42,17 @@ static etx_status run_embed(struct work *work)
         &n_dim, points, n_hits * 64, work->context, work->model, work->event);
 }
 
-static etx_status run_build(struct work *work)
+static etx_status run_build(void *argument)
 {
+    struct work *work = argument;
     scoped_graph *graph = NULL;
 
     return etx_graph_build(&graph, work->context, work->model, work->event);
 }
 
-static etx_status run_radius(struct work *work)
+static etx_status run_radius(void *argument)
 {
+    struct work *work = argument;
     scoped_graph *graph = NULL;
     etx_graph_options options;
 
@@ -80,8 +63,9 @@ static etx_status run_radius(struct work *work)
         work->event, &options);
 }
 
-static etx_status run_nearest(struct work *work)
+static etx_status run_nearest(void *argument)
 {
+    struct work *work = argument;
     scoped_graph *graph = NULL;
     etx_graph_options options;
 
@@ -92,29 +76,33 @@ static etx_status run_nearest(struct work *work)
         work->event, &options);
 }
 
-static etx_status run_filter(struct work *work)
+static etx_status run_filter(void *argument)
 {
+    struct work *work = argument;
     scoped_graph *graph = NULL;
 
     return etx_graph_filter(
         &graph, work->candidates, work->context, work->model, work->event);
 }
 
-static etx_status run_triplets(struct work *work)
+static etx_status run_triplets(void *argument)
 {
+    struct work *work = argument;
     scoped_graph *graph = NULL;
 
     return etx_graph_to_triplets(&graph, work->graph, work->context, INT32_MAX);
 }
 
-static etx_status run_score(struct work *work)
+static etx_status run_score(void *argument)
 {
+    struct work *work = argument;
     return etx_graph_score(
         work->graph, work->context, work->model, work->event);
 }
 
-static etx_status run_label(struct work *work)
+static etx_status run_label(void *argument)
 {
+    struct work *work = argument;
     scoped_tracks *tracks = NULL;
     etx_label_options options;
 
@@ -124,31 +112,35 @@ static etx_status run_label(struct work *work)
         &tracks, work->graph, work->context, work->event, &options);
 }
 
-static etx_status run_complete(struct work *work)
+static etx_status run_complete(void *argument)
 {
+    struct work *work = argument;
     scoped_tracks *tracks = NULL;
 
     return etx_complete_tracks(
         &tracks, work->tracks, work->context, work->model, work->event, NULL);
 }
 
-static etx_status run_long_tracks(struct work *work)
+static etx_status run_long_tracks(void *argument)
 {
+    struct work *work = argument;
     scoped_tracks *tracks = NULL;
 
     return etx_find_long_tracks(
         &tracks, work->context, work->model, work->event, NULL);
 }
 
-static etx_status run_find(struct work *work)
+static etx_status run_find(void *argument)
 {
+    struct work *work = argument;
     scoped_tracks *tracks = NULL;
 
     return etx_find_tracks(&tracks, work->context, work->model, work->event);
 }
 
-static etx_status run_batch(struct work *work)
+static etx_status run_batch(void *argument)
 {
+    struct work *work = argument;
     const etx_event *event[N_EVENTS];
     etx_tracks *tracks[N_EVENTS] = {NULL};
     etx_status status;
@@ -162,8 +154,9 @@ static etx_status run_batch(struct work *work)
     return status;
 }
 
-static etx_status run_fit(struct work *work)
+static etx_status run_fit(void *argument)
 {
+    struct work *work = argument;
     scoped etx_track_parameters *out =
         etx_test_alloc(N_FIT_TRACKS, sizeof *out);
     etx_fit_options options;
@@ -182,8 +175,9 @@ static etx_status swap(void *user, float *received, const int64_t *n_received,
     return ETX_OK;
 }
 
-static etx_status run_part(struct work *work)
+static etx_status run_part(void *argument)
 {
+    struct work *work = argument;
     const etx_part_exchange exchange = {
         .struct_size = sizeof exchange, .swap = swap};
 
@@ -191,46 +185,62 @@ static etx_status run_part(struct work *work)
         work->model, work->event, &exchange);
 }
 
-static etx_status run_step(struct work *work)
+static etx_status run_step(void *argument)
 {
+    struct work *work = argument;
     etx_training_report report = {.struct_size = sizeof report};
 
     return etx_trainer_step(work->bench.trainer, &report);
 }
 
-static etx_status run_validate(struct work *work)
+static etx_status run_validate(void *argument)
 {
+    struct work *work = argument;
     etx_training_report report = {.struct_size = sizeof report};
 
     return etx_trainer_validate(work->bench.trainer, &report);
 }
 
-static const struct {
-    const char *name;
-    etx_status (*run)(struct work *work);
-    int needs_training; /* work->bench */
-} entries[] = {
-    {"etx_embed", run_embed, 0},
-    {"etx_graph_build", run_build, 0},
-    {"etx_graph_build_radius", run_radius, 0},
-    {"etx_graph_build_knn", run_nearest, 0},
-    {"etx_graph_filter", run_filter, 0},
-    {"etx_graph_to_triplets", run_triplets, 0},
-    {"etx_graph_score", run_score, 0},
-    {"etx_graph_part_score", run_part, 0},
-    {"etx_graph_tracks", run_label, 0},
-    {"etx_complete_tracks", run_complete, 0},
-    {"etx_find_long_tracks", run_long_tracks, 0},
-    {"etx_find_tracks", run_find, 0},
-    {"etx_find_tracks_batch", run_batch, 0},
-    {"etx_fit_tracks", run_fit, 0},
-    {"etx_trainer_step", run_step, 1},
-    {"etx_trainer_validate", run_validate, 1},
-};
-#define N_ENTRIES (int)(sizeof entries / sizeof *entries)
+static etx_status run_save(void *argument)
+{
+    const struct work *work = argument;
 
-static const int32_t thread_counts[] = {1, 2, 4};
-#define N_THREAD_COUNTS (int)(sizeof thread_counts / sizeof *thread_counts)
+    return etx_trainer_save_checkpoint(work->bench.trainer, train_bench_path());
+}
+
+static etx_status run_load(void *argument)
+{
+    const struct work *work = argument;
+
+    return train_bench_load(work->bench.trainer);
+}
+
+static const struct stop_entry entries[] = {
+    {"etx_embed", run_embed},
+    {"etx_graph_build", run_build},
+    {"etx_graph_build_radius", run_radius},
+    {"etx_graph_build_knn", run_nearest},
+    {"etx_graph_filter", run_filter},
+    {"etx_graph_to_triplets", run_triplets},
+    {"etx_graph_score", run_score},
+    {"etx_graph_part_score", run_part},
+    {"etx_graph_tracks", run_label},
+    {"etx_complete_tracks", run_complete},
+    {"etx_find_long_tracks", run_long_tracks},
+    {"etx_find_tracks", run_find},
+    {"etx_find_tracks_batch", run_batch},
+    {"etx_fit_tracks", run_fit},
+};
+
+static const struct stop_entry training_entries[] = {
+    {"etx_trainer_step", run_step},
+    {"etx_trainer_validate", run_validate},
+    {"etx_trainer_save_checkpoint", run_save},
+    {"etx_trainer_load_checkpoint", run_load},
+};
+
+static const int32_t thread_counts[] = {1, 2, 4, 16};
+#define N_THREAD_COUNTS ROWS(thread_counts)
 
 /* An event with the hits of another and of its copies, turned. */
 static etx_event *turn_copies(const etx_event *of)
@@ -303,44 +313,18 @@ static void close_work(struct work *work)
     etx_model_free(work->model);
 }
 
-/* Stop an entry immediately and after shares of its time. */
-static void check_entry(struct work *work, int entry)
-{
-    double whole;
-
-    deadline = HUGE_VAL;
-    whole = cpu_time();
-    ck_assert_ok(entries[entry].run(work));
-    whole = cpu_time() - whole;
-    for (int k = 0; k < N_DEADLINES; k++) {
-        deadline = cpu_time() + whole * k / N_DEADLINES;
-        const etx_status status = entries[entry].run(work);
-        const double late = cpu_time() - deadline;
-
-        ck_assert_msg(k > 0 ? status == ETX_OK || status == ETX_ERR_CANCELLED
-                            : status == ETX_ERR_CANCELLED,
-            "%s: %s", entries[entry].name, etx_status_name(status));
-        ck_assert_msg(late < MAX_LATE,
-            "%s, of %.3f CPU s, returned %.3f CPU s after cancel said so",
-            entries[entry].name, whole, late);
-    }
-}
-
 ETX_TEST(test_stop, .rows = N_THREAD_COUNTS)
 {
     struct work work = {0};
 
-    deadline = HUGE_VAL;
-    work.context = etx_test_context_with(thread_counts[_i], 0, is_late, NULL);
+    work.context =
+        etx_test_context_with(thread_counts[_i], 0, stop_is_late, NULL);
     open_pipeline(&work);
-    for (int entry = 0; entry < N_ENTRIES; entry++)
-        if (entries[entry].needs_training == 0)
-            check_entry(&work, entry);
-    deadline = HUGE_VAL;
+    stop_check(entries, ROWS(entries), &work, thread_counts[_i]);
     train_bench_open_in(&work.bench, work.context, 2,
         "{'model': {'options': {'hidden': 64, 'n_iterations': 8}}}");
-    for (int entry = 0; entry < N_ENTRIES; entry++)
-        if (entries[entry].needs_training != 0)
-            check_entry(&work, entry);
+    stop_check(
+        training_entries, ROWS(training_entries), &work, thread_counts[_i]);
+    train_bench_remove();
     close_work(&work);
 }

@@ -31,9 +31,6 @@ CPU_LEVELS = numbers("ETX_CPU_")
 PRECISIONS = numbers("ETX_PRECISION_")
 MAX_THREADS = 256
 INTERRUPT_INTERVAL = 50  # ms between two looks for Ctrl-C, which take the lock
-CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[
-    "cancel"
-]
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,8 @@ class Context(_handle.Handle):
         self._caller: int | None = None  # the thread that has the lock
         self._polls = _interrupt.Polls(cancel)
         is_polled = cancel is not None or _interrupt.on_main_thread()
-        self._cancel = CANCEL(self._polls.poll) if is_polled else CANCEL()
+        poll = [self._polls.poll] if is_polled else []
+        self._cancel = _interrupt.CANCEL(*poll)
         self.threads = n_cores() if threads is None else threads
         self.keep_graphs = bool(keep_graphs)
         self._late: list[_handle.Pointer] = []

@@ -409,6 +409,8 @@ FUNCTIONS = {
     "etx_status_name": (c.c_char_p, [Int32]),
     "etx_last_error": (c.c_char_p, []),
     "etx_set_last_error": (None, [c.c_char_p]),
+    "etx_set_cancel": (None, [c.CFUNCTYPE(c.c_int32, c.c_void_p), c.c_void_p]),
+    "etx_is_cancelled": (c.c_int32, []),
     "etx_set_allocator": (c.c_int32, [
         c.CFUNCTYPE(c.c_void_p, c.c_size_t, c.c_void_p), c.CFUNCTYPE(None,
         c.c_void_p, c.c_void_p), c.c_void_p,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _errors, _handle, _html, _library
+from . import _errors, _handle, _html, _interrupt, _library
 from ._arrays import address, array, together
 from ._context import choose, numbers
 from ._declarations import (
@@ -128,7 +128,8 @@ def evaluate(
         pointers = _handle.pointer("event", event), _handle.pointer("tracks", found)
         if not event.has_truth:
             raise _errors.ArgumentError(f"{event.name or event}: the event has no truth")
-        _library.call("etx_evaluate", ctypes.byref(counts), *pointers, chosen)
+        with _interrupt.stoppable():
+            _library.call("etx_evaluate", ctypes.byref(counts), *pointers, chosen)
     out = etx_evaluation(struct_size=ctypes.sizeof(etx_evaluation))
     _library.call(
         "etx_evaluation_rates", ctypes.byref(out), ctypes.byref(counts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _handle, _html, _interrupt, _library
+from . import _handle, _html, _library
 from ._arrays import address, array, columns_of, optional
 from ._context import Context
 from ._declarations import etx_particle
@@ -255,9 +255,7 @@ class Event(_handle.Immutable):
     @classmethod
     def _read(cls, function: str, *arguments: Any) -> Event:
         """What a function makes of files."""
-        return _interrupt.abandonable(
-            lambda: cls(_handle.make("event", function, *arguments))
-        )
+        return cls(_handle.make("event", function, *arguments))
 
     def _set_features(self, features: Any, context: Context | None) -> None:
         shape = (self.n_hits, -1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays, _declarations, _errors, _library
+from . import _arrays, _declarations, _errors, _interrupt, _library
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -59,9 +59,10 @@ class Pointer:
 def make(kind: str, function: str, *arguments: Any) -> Pointer:
     """What a function with `etx_<kind> **out` as first argument makes."""
     out = ctypes.c_void_p()
-    _library.call(function, ctypes.byref(out), *arguments)
-    assert out.value is not None
-    return Pointer(kind, out.value)
+    with _interrupt.stoppable():
+        _library.call(function, ctypes.byref(out), *arguments)
+        assert out.value is not None
+        return Pointer(kind, out.value)
 
 
 def pointer(name: str, value: Any) -> Pointer:

@@ -2,8 +2,8 @@
 
 Python runs its signal handlers on the main thread between two bytecodes, so
 not before a call of the library is over. During a call a handler of our own
-only notes the signal; the cancel callback of the context, which the library
-polls, sees the note and ends the call; KeyboardInterrupt is raised after it.
+only notes the signal; the cancel callback of the context or of the thread, which
+the library polls, sees the note and ends the call; KeyboardInterrupt is raised after it.
 Nothing is raised inside a callback, where ctypes would drop it.
 
 SPDX-License-Identifier: Apache-2.0
@@ -15,9 +15,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any
 
-T = TypeVar("T")
+from . import _library
+from ._declarations import FUNCTIONS
+
+CANCEL: Any = FUNCTIONS["etx_set_cancel"][1][0]
 
 
 def on_main_thread() -> bool:
@@ -33,7 +36,7 @@ def is_default() -> bool:
 
 
 class Polls:
-    """The cancel callback of a context."""
+    """The cancel callback of a context, or of a thread."""
 
     def __init__(self, cancel: Callable[[], object] | None) -> None:
         self.cancel = cancel
@@ -70,26 +73,19 @@ class Polls:
                 raise KeyboardInterrupt from None
 
 
-def abandonable(work: Callable[[], T]) -> T:
-    """The result of work that has no cancel callback, such as reading a file.
+_polls = Polls(None)  # of calls without a context
+_watched: list[object] = []  # what the library calls, once it is told
 
-    It runs on a thread of its own where Ctrl-C counts; after Ctrl-C nobody
-    waits for it, and what it makes is dropped.
-    """
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Around calls that have no context, such as reading a file: Ctrl-C ends
+    them, with KeyboardInterrupt at the end."""
     if not is_default():
-        return work()
-    made: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            made.append(work())
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
-    return made[0]
+        yield
+        return
+    if not _watched:
+        _watched.append(CANCEL(_polls.poll))
+        _library.library.etx_set_cancel(_watched[0], None)
+    with _polls.noting():
+        yield

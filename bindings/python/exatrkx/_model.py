@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors, _handle, _library
+from . import _errors, _handle, _interrupt, _library
 from ._options import CompletionOptions, FirstPassOptions, LabelOptions, Options
 from ._shipped import model_file, shipped
 
@@ -69,7 +69,10 @@ class Model(_handle.Immutable):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: a temporary one next to path, then renamed."""
-        _library.call("etx_model_save", self._pointer, _library.file_name(path))
+        with _interrupt.stoppable():
+            _library.call(
+                "etx_model_save", self._pointer, _library.file_name(path)
+            )
 
     @property
     def config(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _errors, _handle, _html, _library
+from . import _errors, _handle, _html, _interrupt, _library
 from ._arrays import address, array
 from ._event import Event
 
@@ -90,12 +90,13 @@ class Tracks(_handle.Immutable):
     def write_csv(self, path: str | os.PathLike[str], event: Event) -> None:
         """Write hit_id,track_id, a row for each track of a hit; a path that
         ends in .gz is compressed."""
-        _library.call(
-            "etx_tracks_write_csv",
-            self._pointer,
-            _handle.pointer("event", event),
-            _library.file_name(path),
-        )
+        with _interrupt.stoppable():
+            _library.call(
+                "etx_tracks_write_csv",
+                self._pointer,
+                _handle.pointer("event", event),
+                _library.file_name(path),
+            )
 
     def __len__(self) -> int:
         return self._count("etx_tracks_count")

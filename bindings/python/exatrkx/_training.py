@@ -93,9 +93,10 @@ class Trainer(_handle.Handle):
         """Add an event with truth to train on, or to validate on."""
         pointer = _handle.pointer("event", event)
         self._pointer.keep(pointer)
-        _library.call(
-            "etx_trainer_add_event", self._pointer, pointer, int(validation)
-        )
+        with self._context._use():
+            _library.call(
+                "etx_trainer_add_event", self._pointer, pointer, int(validation)
+            )
 
     def set_cache(self, folder: str | os.PathLike[str]) -> None:
         """Keep the graphs that reach the stage as files in an existing folder.
@@ -152,15 +153,21 @@ class Trainer(_handle.Handle):
 
     def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Everything to go on bit for bit; written atomically."""
-        _library.call(
-            "etx_trainer_save_checkpoint", self._pointer, _library.file_name(path)
-        )
+        with self._context._use():
+            _library.call(
+                "etx_trainer_save_checkpoint",
+                self._pointer,
+                _library.file_name(path),
+            )
 
     def load_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Go on from a checkpoint of the same config."""
-        _library.call(
-            "etx_trainer_load_checkpoint", self._pointer, _library.file_name(path)
-        )
+        with self._context._use():
+            _library.call(
+                "etx_trainer_load_checkpoint",
+                self._pointer,
+                _library.file_name(path),
+            )
 
     def model(self) -> Model:
         """The model as trained so far."""

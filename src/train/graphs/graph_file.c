@@ -36,7 +36,7 @@ etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
         tensor[n++] = etx_tensor_vector(
             "score", ETX_TENSOR_F32, graph->n_edges, graph->score);
     tensor[n++] = etx_tensor_vector("src", ETX_TENSOR_U8, n_bytes, graph->src);
-    etx_tensor_checksum(checksum, n, tensor);
+    ETX_CHECK(etx_tensor_checksum(checksum, n, tensor));
     etx_hash_text(hash, key->hash);
     ETX_CHECK(etx_json_create_texts(&metadata, pair, 3));
     ETX_CHECK(etx_tensor_file_write(path, n, tensor, metadata));
@@ -58,8 +58,9 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
 {
     char checksum[9];
     char hash[17];
+    etx_status status;
 
-    etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
+    ETX_CHECK(etx_tensor_checksum(checksum, file->n_tensors, file->tensor));
     etx_hash_text(hash, key->hash);
     if (!has(file, "etx.graph", "1"))
         return etx_fail(
@@ -72,7 +73,8 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
         return etx_fail(ETX_ERR_FORMAT,
             "%s: a graph of another event or model, hash %s is wanted", path,
             hash);
-    return ETX_OK;
+done:
+    return status;
 }
 
 /* The number of edges, or -1 when the tensors are not a graph's. */

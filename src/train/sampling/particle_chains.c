@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/particle_chains.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "data/hit_order.h"
@@ -100,13 +101,16 @@ static int share_surface(
 
 /* Number the groups of one particle's hits [n] and sort the hits by group.
  * Scratch: first [n], the first hit of each group. */
-static void group_hits(struct chain_hit *hits, int64_t n,
+static etx_status group_hits(struct chain_hit *hits, int64_t n,
     const struct etx_event *event, int32_t rule, int64_t *first)
 {
     int64_t n_groups = 0;
+    etx_status status = ETX_OK;
 
     for (int64_t k = 0; k < n; k++) {
         int64_t g = n_groups;
+
+        ETX_CHECK(etx_cancel_poll());
 
         if (rule != ETX_PAIRS_HIT && rule != ETX_PAIRS_ANY)
             for (g = n_groups > MAX_GROUPS ? n_groups - MAX_GROUPS : 0;
@@ -120,6 +124,8 @@ static void group_hits(struct chain_hit *hits, int64_t n,
             hits[k].group = -1;
     }
     qsort(hits, (size_t)n, sizeof *hits, compare_groups);
+done:
+    return status;
 }
 
 /* b follows a. */
@@ -132,10 +138,13 @@ static void add_pair(struct pass *pass, int32_t a, int32_t b)
 }
 
 /* Pairs of one particle's hits [n], sorted by group. */
-static void pair_hits(
+static etx_status pair_hits(
     struct pass *pass, const struct chain_hit *hits, int64_t n, int32_t rule)
 {
-    for (int64_t i = 0; i < n; i++)
+    etx_status status = ETX_OK;
+
+    for (int64_t i = 0; i < n; i++) {
+        ETX_CHECK(etx_cancel_poll());
         for (int64_t j = i + 1; j < n; j++) {
             const int64_t gap = hits[j].group - hits[i].group;
 
@@ -144,6 +153,9 @@ static void pair_hits(
             if (gap > 0)
                 add_pair(pass, hits[i].hit, hits[j].hit);
         }
+    }
+done:
+    return status;
 }
 
 static int64_t run_length(const struct chain_hit *hits, int64_t n_chained)
@@ -155,15 +167,18 @@ static int64_t run_length(const struct chain_hit *hits, int64_t n_chained)
     return n;
 }
 
-static void run_pass(struct pass *pass, const struct chain_hit *hits,
+static etx_status run_pass(struct pass *pass, const struct chain_hit *hits,
     int64_t n_chained, int32_t rule)
 {
+    etx_status status = ETX_OK;
     int64_t n;
 
     for (int64_t k = 0; k < n_chained; k += n) {
         n = run_length(hits + k, n_chained - k);
-        pair_hits(pass, hits + k, n, rule);
+        ETX_CHECK(pair_hits(pass, hits + k, n, rule));
     }
+done:
+    return status;
 }
 
 static etx_status make_chains(struct chain_hit **out, int64_t *n_chained,
@@ -179,7 +194,7 @@ static etx_status make_chains(struct chain_hit **out, int64_t *n_chained,
     ETX_CHECK(collect_hits(hits, n_chained, event));
     for (int64_t k = 0; k < *n_chained; k += n) {
         n = run_length(hits + k, *n_chained - k);
-        group_hits(hits + k, n, event, rule, first);
+        ETX_CHECK(group_hits(hits + k, n, event, rule, first));
     }
     *out = hits;
     hits = NULL;
@@ -262,16 +277,18 @@ etx_status etx_chain_pairs(int64_t *offset, int32_t **partner,
 
     ETX_CHECK(make_chains(&hits, &n_chained, event, rule));
     ETX_CHECK(check_pairs(hits, n_chained, n_hits, rule));
-    run_pass(&pass, hits, n_chained, rule);
+    ETX_CHECK(run_pass(&pass, hits, n_chained, rule));
     sum_counts(offset, n_hits);
     ETX_CHECK(
         etx_alloc(partner, offset[n_hits], sizeof **partner, "truth pairs"));
     pass.partner = *partner;
-    run_pass(&pass, hits, n_chained, rule);
+    ETX_CHECK(run_pass(&pass, hits, n_chained, rule));
     rewind_offsets(offset, n_hits);
-    for (int64_t i = 0; i < n_hits; i++)
+    for (int64_t i = 0; i < n_hits; i++) {
+        ETX_POLL(i);
         qsort(*partner + offset[i], (size_t)(offset[i + 1] - offset[i]),
             sizeof **partner, compare_hits);
+    }
 done:
     etx_free(hits);
     return status;

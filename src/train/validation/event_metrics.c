@@ -108,7 +108,7 @@ etx_status etx_validation_gather(
     if (trainer->team.n_ranks > 1)
         ETX_CHECK(gather_ranks(
             list, &trainer->team, etx_train_host(trainer->context)->arena));
-    etx_score_list_sort(list);
+    ETX_CHECK(etx_score_list_sort(list));
 done:
     return status;
 }

@@ -6,12 +6,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/validation/score_list.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/sort.h"
 #include "train/ratio.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define N_PAIR_KINDS 4
@@ -38,14 +39,6 @@ static int32_t key_pair(uint64_t key)
     return (int32_t)(key & 0xff);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left;
-    const uint64_t b = *(const uint64_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 etx_status etx_score_list_add(struct etx_score_list *list, int64_t n,
     const float *score, const uint8_t *pair)
 {
@@ -70,10 +63,31 @@ void etx_score_list_clear(struct etx_score_list *list)
     memset(list, 0, sizeof *list);
 }
 
-void etx_score_list_sort(struct etx_score_list *list)
+etx_status etx_score_list_sort(struct etx_score_list *list)
 {
-    if (list->n > 1)
-        qsort(list->key, (size_t)list->n, sizeof *list->key, compare_keys);
+    uint64_t *sorted = NULL;
+    int32_t *order = NULL;
+    etx_status status;
+
+    if (list->n > INT32_MAX)
+        ETX_FAIL(ETX_ERR_LIMIT, "validation: %lld scores are more than %d",
+            (long long)list->n, INT32_MAX);
+    ETX_NEW(order, list->n, "order of scores");
+    ETX_NEW(sorted, list->n, "validation scores");
+    /* Keys have 40 bits. */
+    ETX_CHECK(etx_sort_order(order, (const int64_t *)list->key, list->n));
+    for (int64_t k = 0; k < list->n; k++) {
+        ETX_POLL(k);
+        sorted[k] = list->key[order[k]];
+    }
+    etx_free(list->key);
+    list->key = sorted;
+    list->capacity = list->n;
+    sorted = NULL;
+done:
+    etx_free(sorted);
+    etx_free(order);
+    return status;
 }
 
 /* The index of the signal pair of this rank (0 = lowest score). */

@@ -24,7 +24,7 @@ struct etx_score_metrics {
 };
 
 /* Sorts the list. */
-void etx_score_list_sort(struct etx_score_list *list);
+etx_status etx_score_list_sort(struct etx_score_list *list);
 
 /* The largest cut such that at least target of the signal pairs of a sorted
  * list have a score strictly above; -1 without signal. */

@@ -1,0 +1,47 @@
+/* base/cancel.c -- the callback of this thread that ends a call.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/cancel.h"
+
+#include "base/clock.h"
+
+#define INTERVAL 20e-3 /* s between calls of it, which may wait for a lock */
+
+static _Thread_local struct etx_cancel current;
+static _Thread_local double polled;
+
+struct etx_cancel etx_cancel_replace(struct etx_cancel cancel)
+{
+    const struct etx_cancel before = current;
+
+    current = cancel;
+    polled = 0.0;
+    return before;
+}
+
+void etx_set_cancel(int32_t (*cancel)(void *user), void *user)
+{
+    (void)etx_cancel_replace((struct etx_cancel){cancel, user});
+}
+
+etx_status etx_cancel_poll(void)
+{
+    const double now = current.poll == NULL ? 0.0 : etx_now();
+
+    if (current.poll == NULL || now - polled < INTERVAL)
+        return ETX_OK;
+    if (current.poll(current.user) != 0)
+        return etx_fail(ETX_ERR_CANCELLED, "cancelled by the caller");
+    polled = now;
+    return ETX_OK;
+}
+
+void etx_cancel_begin(void)
+{
+    polled = 0.0;
+}
+
+int32_t etx_is_cancelled(void)
+{
+    return etx_cancel_poll() != ETX_OK;
+}
