@@ -160,6 +160,13 @@ static const struct key keys[] = {
 };
 
 #define N_KEYS      (sizeof keys / sizeof keys[0])
+#define FIRST_FIELD offsetof(struct etx_train_config, schedule)
+#define END_FIELDS                                                             \
+    (offsetof(struct etx_train_config, loss_scaling) +                         \
+        sizeof(struct etx_train_loss_scaling))
+_Static_assert(N_KEYS * sizeof(int32_t) == END_FIELDS - FIRST_FIELD,
+    "every field of a section has one key, and four bytes");
+
 #define MAX_OPTIONS 32 /* of one section and stage */
 
 static void set_defaults(struct etx_train_config *config)
