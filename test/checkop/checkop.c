@@ -57,18 +57,29 @@ void checkop_must(etx_status status)
     abort();
 }
 
+/* The highest level to check: that of ETX_CPU, or of the processor. */
+static int32_t last_level(void)
+{
+    const char *const name = getenv("ETX_CPU");
+    const int32_t has = etx_cpu_level();
+
+    if (name == NULL)
+        return has;
+    for (int32_t level = ETX_CPU_REF; level < ETX_N_CPU_LEVELS; level++)
+        if (strcmp(etx_cpu_level_names[level], name) == 0)
+            return level < has ? level : has;
+    ck_abort_msg("ETX_CPU=%s is no instruction set", name);
+    return has;
+}
+
 void checkop_start(void)
 {
-    const char *const last = getenv("ETX_CPU");
-
     memset(&check, 0, sizeof check);
     etx_random_init(&check.random, SEED, 0, 0);
     check.implementation[0].name = "ref";
     check.implementation[0].ops = etx_op_ref;
     check.n_implementations = 1;
-    for (int32_t level = ETX_CPU_AVX2; level <= etx_cpu_level(); level++) {
-        if (last != NULL && strcmp(etx_cpu_level_names[level - 1], last) == 0)
-            break;
+    for (int32_t level = ETX_CPU_AVX2; level <= last_level(); level++) {
         struct checkop_implementation *const next =
             &check.implementation[check.n_implementations++];
         next->name = etx_cpu_level_names[level];
