@@ -80,6 +80,7 @@ etx_status etx_dist_trainer_set_parts(
 
     ETX_CHECK(
         etx_dist_check_given("etx_dist_trainer_set_parts", "trainer", trainer));
+    ETX_CHECK(etx_dist_check_given("etx_dist_trainer_set_parts", "dist", dist));
     ETX_CHECK(etx_dist_exchange(&exchange, dist));
     ETX_CHECK(etx_trainer_set_parts(
         trainer, dist->comm->n_ranks, dist->comm->rank, order, &exchange));
@@ -232,6 +233,7 @@ etx_status etx_dist_graph_score(etx_graph *graph, etx_dist *dist,
 
     etx_dist_enter(&host);
     ETX_CHECK(etx_dist_check_given("etx_dist_graph_score", "graph", graph));
+    ETX_CHECK(etx_dist_check_given("etx_dist_graph_score", "dist", dist));
     ETX_CHECK(etx_dist_exchange(&exchange, dist));
     ETX_CHECK(share_nodes(&scoring, event, order));
     status = make_part(&scoring);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_models.h"
 
+#include <exatrkx/dist.h>
 #include <exatrkx/eval.h>
 #include <exatrkx/fit.h>
 #include <exatrkx/train.h>
@@ -274,6 +275,9 @@ ETX_TEST(test_arguments_graphs)
     EACH_NULL(etx_graph_part_score(A(0, scores), A(1, part), A(2, o.context),
                   A(3, o.model), A(4, o.event), &exchange),
         "scores", "part", "context", "model", "event");
+    EACH_NULL(etx_tracks_resolve(
+                  A(0, &o.new_tracks), A(1, o.tracks), A(2, parameters), 1, 1),
+        "out", "tracks", "parameters");
     EACH_NULL(etx_context_timing(A(0, &timing), A(1, o.context), 0), "out",
         "context");
     EACH_NULL(etx_fit_tracks(A(0, parameters), NULL, A(1, o.tracks),
@@ -334,6 +338,83 @@ ETX_TEST(test_arguments_evaluation)
         "total", "matched", "event", "tracks", "edges");
     EACH_NULL(etx_match(NULL, NULL, A(0, o.event), A(1, o.tracks), NULL),
         "event", "tracks");
+}
+
+/* What takes arrays on a device: the context, which the arrays need, comes
+ * first, and this one has no device. */
+ETX_TEST(test_arguments_device)
+{
+    scoped_objects o = make_objects();
+    const int32_t ends[] = {0};
+    const int64_t index[] = {0, 0};
+    const float values[N_HITS] = {0};
+    int64_t n_edges;
+
+    EACH_NULL(etx_event_create_device(A(0, &o.new_event), A(1, o.context),
+                  N_HITS, NULL, points, NULL),
+        "out", "context");
+    EACH_NULL(etx_event_set_features_device(
+                  A(0, o.event), A(1, o.context), 1, values, NULL),
+        "event", "context");
+    EACH_NULL(etx_graph_from_edges_device(A(0, &o.new_graph), A(1, o.context),
+                  N_HITS, 1, ends, ends, NULL, NULL, NULL),
+        "out", "context");
+    EACH_NULL(etx_graph_from_index_device(A(0, &o.new_graph), A(1, o.context),
+                  N_HITS, 1, index, NULL, NULL),
+        "out", "context");
+    EACH_NULL(etx_graph_to_index_device(A(0, &n_edges), A(1, o.graph),
+                  A(2, o.context), 0.0f, 0, NULL, NULL, NULL),
+        "n_edges", "graph", "context");
+    ck_assert_refused(etx_event_create_device(
+                          &o.new_event, o.context, N_HITS, NULL, points, NULL),
+        "the context is on the CPU");
+    ck_assert_int_eq(etx_graph_device_index(NULL), -1);
+}
+
+static etx_dist *open_alone(void)
+{
+    etx_dist *dist = NULL;
+
+    ck_assert_ok(etx_dist_open_threads(&dist, 1, NULL));
+    return dist;
+}
+
+ETX_TEST(test_arguments_ranks)
+{
+    scoped_objects o = make_objects();
+    etx_dist *const dist = open_alone();
+    etx_dist *new_dist = NULL;
+    etx_dist_options options;
+    etx_dist_statistics statistics = {.struct_size = sizeof statistics};
+    etx_part_exchange exchange;
+    etx_team team;
+    double value = 0.0;
+
+    EACH_NULL(etx_dist_options_init(A(0, &options), sizeof options), "options");
+    EACH_NULL(etx_dist_open_threads(A(0, &new_dist), 1, NULL), "out");
+    EACH_NULL(etx_dist_open_mpi(A(0, &new_dist), NULL), "out");
+    EACH_NULL(etx_dist_open_nccl(A(0, &new_dist), A(1, dist), 0, NULL), "out",
+        "host");
+    EACH_NULL(etx_dist_barrier(A(0, dist)), "dist");
+    EACH_NULL(etx_dist_sum(A(0, dist), A(1, &value), 1), "dist", "values");
+    EACH_NULL(etx_dist_agree(A(0, dist), 0, A(1, "it")), "dist", "what");
+    EACH_NULL(etx_dist_team(A(0, &team), A(1, dist)), "out", "dist");
+    EACH_NULL(
+        etx_dist_get_statistics(A(0, &statistics), A(1, dist)), "out", "dist");
+    EACH_NULL(etx_dist_exchange(A(0, &exchange), A(1, dist)), "out", "dist");
+    EACH_NULL(etx_dist_graph_score(A(0, o.graph), A(1, dist), o.context,
+                  o.model, o.event, ETX_PARTITION_PHI),
+        "graph", "dist");
+    EACH_NULL(etx_dist_trainer_set_parts(
+                  A(0, o.trainer), A(1, dist), ETX_PARTITION_PHI),
+        "trainer", "dist");
+    ck_assert_ptr_null(new_dist);
+    ck_assert_int_eq(etx_dist_rank(NULL), 0);
+    ck_assert_int_eq(etx_dist_n_ranks(NULL), 1);
+    etx_dist_give_up(NULL);
+    etx_dist_end_processes(NULL, 1);
+    etx_dist_close(NULL);
+    etx_dist_close(dist);
 }
 
 /* Numbers next to their ranges, and objects that lack what a call needs. */
@@ -514,5 +595,14 @@ ETX_TEST(test_arguments_getters)
     NOTHING_OF_NULL(etx_trainer_n_steps);
     NOTHING_OF_NULL(etx_trainer_epoch_steps);
     NOTHING_OF_NULL(etx_trainer_is_new);
+    NOTHING_OF_NULL(etx_trainer_hash);
+    NOTHING_OF_NULL(etx_graph_src_dev);
+    NOTHING_OF_NULL(etx_graph_dst_dev);
+    NOTHING_OF_NULL(etx_graph_offsets_dev);
+    NOTHING_OF_NULL(etx_graph_scores_dev);
+    ck_assert_int_eq(etx_trainer_is_finished(NULL), 1);
+    ck_assert_int_eq(etx_model_has_stage(NULL, ETX_STAGE_GNN), 0);
+    etx_set_last_error(NULL);
+    ck_assert_str_eq(etx_last_error(), "");
     ck_assert_str_eq(etx_model_describe(NULL), "");
 }
