@@ -33,7 +33,7 @@ LABELS = ["track_building", "checkop_labels"]
 COMPLETION = ["completion", "learned_tables", "track_building",
               "faults:complete_tracks"]
 FIRST_PASS = ["first_pass", "learned_tables", "first_pass_overlaps",
-              "faults:find_long_tracks"]
+              "search_bounds", "faults:find_long_tracks"]
 SUITES = {
     "src/base/json.c": ["json", "io_config", "train_config"],
     "src/base/json_parse.c": ["json", "io_safetensors"],

@@ -14,7 +14,6 @@
 #define MAX_ROUNDS 16
 #define MIN_HITS   3  /* of a track that goes on */
 #define BLOCK      16 /* tracks of one task */
-#define MAX_SHARED 1  /* layers that joined tracks may both have */
 
 /* What is known of an end. */
 enum end_state { END_CHANGED, END_PROPOSED, END_FINISHED };
@@ -32,9 +31,19 @@ struct rounds {
     int32_t *order;                           /* [n_tracks, 2] */
 };
 
+/* Add a layer, -1 for none, to the layers of a track. */
+static void add_layer(
+    struct etx_hit_chains *chains, int32_t track, int32_t layer)
+{
+    const uint64_t bit = layer >= 0 ? UINT64_C(1) << layer : 0;
+
+    chains->twice[track] |= chains->layers[track] & bit;
+    chains->layers[track] |= bit;
+}
+
 /* Link the hits of every track in the order hit [begin[n_tracks]]. */
 static void link_hits(struct etx_hit_chains *chains, const int32_t *begin,
-    const int32_t *hit, int64_t n_hits)
+    const int32_t *hit, const int32_t *layer, int64_t n_hits)
 {
     for (int64_t i = 0; i < n_hits; i++)
         chains->next[i] = chains->previous[i] = -1;
@@ -45,6 +54,9 @@ static void link_hits(struct etx_hit_chains *chains, const int32_t *begin,
         chains->n_hits[t] = n;
         chains->end[ETX_INWARD][t] = n > 0 ? own[0] : -1;
         chains->end[ETX_OUTWARD][t] = n > 0 ? own[n - 1] : -1;
+        chains->layers[t] = chains->twice[t] = 0;
+        for (int32_t k = 0; k < n; k++)
+            add_layer(chains, t, layer[own[k]]);
         for (int32_t k = 1; k < n; k++) {
             chains->next[own[k - 1]] = own[k];
             chains->previous[own[k]] = own[k - 1];
@@ -53,7 +65,8 @@ static void link_hits(struct etx_hit_chains *chains, const int32_t *begin,
 }
 
 static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
-    struct etx_arena *arena, const struct etx_event *event)
+    struct etx_arena *arena, const struct etx_grid *grid,
+    const struct etx_event *event)
 {
     const int64_t n = event->n_hits;
     const int32_t n_tracks = etx_count_labels(label, n);
@@ -66,13 +79,15 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
     ETX_SCRATCH(chains->next, arena, n, "hits of tracks");
     ETX_SCRATCH(chains->previous, arena, n, "hits of tracks");
     ETX_SCRATCH(chains->n_hits, arena, n_tracks, "hits of tracks");
+    ETX_SCRATCH(chains->layers, arena, n_tracks, "layers of tracks");
+    ETX_SCRATCH(chains->twice, arena, n_tracks, "layers of tracks");
     for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
         ETX_SCRATCH(chains->end[d], arena, n_tracks, "ends of tracks");
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     ETX_SCRATCH(begin, arena, (int64_t)n_tracks + 1, "order of hits");
     ETX_SCRATCH(hit, arena, n, "order of hits");
     ETX_CHECK(etx_order_hits(begin, hit, label, n_tracks, event, 0));
-    link_hits(chains, begin, hit, n);
+    link_hits(chains, begin, hit, grid->layer, n);
     etx_arena_reset(arena, mark);
 done:
     return status;
@@ -157,25 +172,19 @@ static void add_hit(
     chains->end[direction][track] = hit;
     chains->label[hit] = track;
     chains->n_hits[track]++;
+    add_layer(chains, track, rounds->search.grid->layer[hit]);
     rounds->change[track] = EXTENDED;
     rounds->state[ETX_N_DIRECTIONS * (int64_t)track + direction] = END_CHANGED;
 }
 
-/* Layers that both tracks have hits on. */
-static int32_t count_shared_layers(
+/* Whether more than one hit of b is on a layer of a. */
+static bool share_layers(
     const struct etx_completion_search *search, int32_t a, int32_t b)
 {
-    const struct etx_hit_chains *const chains = &search->chains;
-    uint64_t layers = 0;
-    int32_t n = 0;
+    const uint64_t shared = search->chains.layers[a] & search->chains.layers[b];
 
-    for (int32_t i = chains->end[ETX_INWARD][a]; i >= 0; i = chains->next[i])
-        if (search->grid->layer[i] >= 0)
-            layers |= UINT64_C(1) << search->grid->layer[i];
-    for (int32_t i = chains->end[ETX_INWARD][b]; i >= 0; i = chains->next[i])
-        if (search->grid->layer[i] >= 0)
-            n += (int32_t)(layers >> search->grid->layer[i] & 1);
-    return n;
+    return (shared & (shared - 1)) != 0 ||
+           (shared & search->chains.twice[b]) != 0;
 }
 
 /* Whether the tracks go on into each other, seen from either end. */
@@ -184,7 +193,7 @@ static bool can_join(
 {
     const struct etx_hit_chains *const chains = &search->chains;
 
-    return count_shared_layers(search, inner, outer) <= MAX_SHARED &&
+    return !share_layers(search, inner, outer) &&
            etx_completion_meets(
                search, outer, ETX_INWARD, chains->end[ETX_OUTWARD][inner]) &&
            etx_completion_meets(
@@ -205,6 +214,9 @@ static void join(struct rounds *rounds, int32_t inner, int32_t outer)
     chains->end[ETX_OUTWARD][inner] = chains->end[ETX_OUTWARD][outer];
     chains->n_hits[inner] += chains->n_hits[outer];
     chains->n_hits[outer] = 0;
+    chains->twice[inner] |=
+        chains->twice[outer] | (chains->layers[inner] & chains->layers[outer]);
+    chains->layers[inner] |= chains->layers[outer];
     rounds->change[inner] = rounds->change[outer] = JOINED;
     for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
         rounds->state[ETX_N_DIRECTIONS * (int64_t)inner + d] = END_CHANGED;
@@ -324,7 +336,7 @@ etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     rounds->search.options = options;
     rounds->search.reach = sqrt((double)options->max_distance);
     rounds->search.event = event;
-    ETX_CHECK(make_chains(&rounds->search.chains, label, arena, event));
+    ETX_CHECK(make_chains(&rounds->search.chains, label, arena, grid, event));
     ETX_CHECK(fill_grids(&rounds->search, arena, grid));
     ETX_CHECK(make_rounds(rounds, arena));
     for (int32_t round = 0; round < MAX_ROUNDS && n_steps > 0; round++)

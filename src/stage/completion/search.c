@@ -22,6 +22,9 @@
 #define DISTANCE_COST 1.25e-3
 #define PATH_COST     5e-4 /* 1/mm */
 #define JOIN_FACTOR   0.2  /* an end of a track is no random hit */
+/* Unrelated hits expected nearer than the end of another track: it costs more
+ * than any hit, and the tracks never belong together. */
+#define MAX_JOIN_RANDOM 8.0
 
 /* One end of a track. */
 struct track_end {
@@ -118,7 +121,7 @@ static bool judge_hit(struct etx_completion_proposal *best,
         etx_grid_density(crossing->layer, etx_grid_across(crossing->layer, at));
     const double n_random =
         distance * etx_window_random_hits(crossing->window, density);
-    if (track < 0 && n_random > (double)options->max_random)
+    if (n_random > (track < 0 ? (double)options->max_random : MAX_JOIN_RANDOM))
         return false;
     const double cost = (track < 0 ? n_random : JOIN_FACTOR * n_random) +
                         DISTANCE_COST * distance +
@@ -128,6 +131,32 @@ static bool judge_hit(struct etx_completion_proposal *best,
     *best = (struct etx_completion_proposal){
         .cost = (float)cost, .hit = at->hit, .track = track};
     return true;
+}
+
+/* Begin a walk over the hits near a crossing, where it is dense only over those
+ * that are near enough for judge_hit wherever they lie in the window. */
+static void begin_walk(struct etx_grid_walk *walk,
+    const struct etx_completion_search *search,
+    struct etx_layer_crossing *crossing)
+{
+    const struct etx_grid_layer *const layer = crossing->layer;
+    const double max_random =
+        fmax(MAX_JOIN_RANDOM, (double)search->options->max_random);
+    const double max_distance = (double)search->options->max_distance;
+
+    if (max_distance *
+            etx_window_random_hits(crossing->window, layer->max_density) >
+        max_random) {
+        const double least = etx_grid_least_density(layer,
+            crossing->across - crossing->tolerance,
+            crossing->across + crossing->tolerance);
+        const double distance =
+            max_random / etx_window_random_hits(crossing->window, least);
+
+        if (distance < max_distance)
+            etx_crossing_shrink(crossing, search->reach, sqrt(distance));
+    }
+    etx_crossing_begin(walk, crossing);
 }
 
 /* The hits near the helix on the layer of a step; true when one is better. */
@@ -146,7 +175,7 @@ static bool search_layer(struct etx_completion_proposal *best,
                  .layers[etx_completion_step_to(completion, step)],
             etx_completion_window(completion, step, kind, helix->bin)))
         return false;
-    etx_crossing_begin(&walk, &crossing);
+    begin_walk(&walk, search, &crossing);
     while ((hit = etx_crossing_next(&walk, &crossing)) != NULL)
         is_better |= judge_hit(best, search, end, &crossing, hit);
     return is_better;

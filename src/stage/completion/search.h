@@ -14,6 +14,8 @@ struct etx_hit_chains {
     int32_t *next, *previous;       /* [n_hits] -1: none */
     int32_t *end[ETX_N_DIRECTIONS]; /* [n_tracks] last hit, first hit */
     int32_t *n_hits;                /* [n_tracks] 0: joined to another */
+    uint64_t *layers,
+        *twice; /* [n_tracks] bit l: hits on layer l; two or more */
 };
 
 /* What a search reads; arrays in the arena. */

@@ -21,33 +21,30 @@ static const float *position_of(
     return search->grid.row[hit].position;
 }
 
-/* The nearest hit, nearer than *distance, and how many unrelated ones are
- * expected as near as it; NULL: there is none. */
+/* The nearest hit, how near it is, and how many unrelated ones are expected as
+ * near; NULL: there is none. */
 static const struct etx_grid_hit *find_nearest(double *distance, double *random,
-    const struct etx_layer_crossing *crossing, double max_random)
+    const struct etx_layer_crossing *crossing,
+    const struct etx_first_pass_search *search)
 {
-    const double density = etx_grid_density(crossing->layer, crossing->across);
-    const double random_hits =
-        etx_window_random_hits(crossing->window, density);
+    struct etx_layer_crossing near = *crossing;
     const struct etx_grid_hit *best = NULL;
     const struct etx_grid_hit *hit;
     struct etx_grid_walk walk;
     double s;
 
-    if (random_hits * *distance > max_random)
-        *distance = max_random / random_hits;
-    etx_crossing_begin(&walk, crossing);
-    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
-                        (hit = etx_crossing_next(&walk, crossing)) != NULL;
-         n++) {
-        const double d = etx_crossing_distance(&s, crossing, hit);
+    *distance =
+        etx_crossing_begin_near(&walk, &near, search, search->max_random);
+    while ((hit = etx_crossing_next(&walk, &near)) != NULL) {
+        const double d = etx_crossing_distance(&s, &near, hit);
 
         if (d < *distance) {
             *distance = d;
             best = hit;
         }
     }
-    *random = random_hits * *distance;
+    if (best != NULL)
+        *random = etx_random_hits_at(crossing) * *distance;
     return best;
 }
 
@@ -155,10 +152,9 @@ static void find_next(struct etx_next_hit *out,
     const int32_t n = list_layers(
         ahead, candidate, search, &helix, search->grid.row[last[0]].layer);
     while ((crossing = next_crossing(ahead, n, search, &helix)) != NULL) {
-        double distance = search->max_distance;
-        double random;
+        double distance, random;
         const struct etx_grid_hit *const hit =
-            find_nearest(&distance, &random, crossing, search->max_random);
+            find_nearest(&distance, &random, crossing, search);
 
         if (hit != NULL) {
             out->hit = hit->hit;
@@ -239,8 +235,7 @@ static void fill_gap(struct etx_candidate *candidate,
         hypot((double)end[0] - helix.helix.x, (double)end[1] - helix.helix.y);
     for (int64_t step = begin[from]; step < begin[from + 1]; step++) {
         const int32_t to = etx_completion_step_to(completion, step);
-        double distance = search->max_distance;
-        double random;
+        double distance, random;
         const struct etx_grid_hit *found;
 
         if ((candidate->layers >> to & 1) != 0 ||
@@ -250,7 +245,7 @@ static void fill_gap(struct etx_candidate *candidate,
                     completion, step, ETX_HELIX_FREE, helix.bin)) ||
             !(crossing.s > 0.0 && crossing.s < length))
             continue;
-        found = find_nearest(&distance, &random, &crossing, search->max_random);
+        found = find_nearest(&distance, &random, &crossing, search);
         if (found == NULL)
             continue;
         memmove(candidate->hit + k + 1, candidate->hit + k,
@@ -363,9 +358,7 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     cross_own_layer(&crossing, &helix, &search->grid.layers[layer], window,
         &search->grid.row[around[at]], search->reach);
     etx_crossing_begin(&walk, &crossing);
-    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
-                        (other = etx_crossing_next(&walk, &crossing)) != NULL;
-         n++)
+    while ((other = etx_crossing_next(&walk, &crossing)) != NULL)
         if (other->module != module)
             offer(&near, other, etx_crossing_distance(&s, &crossing, other));
     for (int32_t i = 0; i < 2; i++)

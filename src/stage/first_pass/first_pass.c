@@ -17,6 +17,11 @@
 
 #define BLOCK    16 /* first hits of one task */
 #define MAX_LOST 2  /* hits that better candidates may take */
+/* The third hit of a seed lies no farther from its two than that many unrelated
+ * hits are expected. Events of 100 000 hits have 0.5 within all of
+ * max_distance, new tracks up to 16. */
+#define SEED_MAX_RANDOM     0.5
+#define NEW_SEED_MAX_RANDOM 1.0
 /* New tracks among hits that are left: stricter than completion, as no found
  * track speaks for them. */
 #define NEW_MAX_DISTANCE 20.0
@@ -264,6 +269,7 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     search->max_distance = (double)options->max_distance;
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);
+    search->seed_max_random = SEED_MAX_RANDOM;
     search->max_mean = search->shortest_max_mean = INFINITY;
     search->shortest_max_random = INFINITY;
     search->min_layers = options->min_layers;
@@ -303,6 +309,7 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     search->max_curvature = curvature_of(completion, (double)options->min_pt);
     search->min_layers = options->min_layers;
     search->max_random = NEW_MAX_RANDOM;
+    search->seed_max_random = NEW_SEED_MAX_RANDOM;
     search->max_mean = NEW_MAX_MEAN;
     search->shortest_max_random = SHORTEST_MAX_RANDOM;
     search->shortest_max_mean = SHORTEST_MAX_MEAN;

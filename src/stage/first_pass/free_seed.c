@@ -80,18 +80,18 @@ static void add_third(struct etx_candidate *best,
 {
     const struct etx_grid_hit *const row = search->grid.row;
     const struct etx_track_helix line = etx_pair_helix(pairs, i);
-    const struct etx_layer_crossing crossing =
+    struct etx_layer_crossing crossing =
         etx_pair_crossing(crossings, i, &line, layer);
     const struct etx_grid_hit *c;
     struct etx_candidate candidate;
     struct etx_grid_walk walk;
     double s;
+    const double max_distance = etx_crossing_begin_near(
+        &walk, &crossing, search, search->seed_max_random);
 
-    etx_crossing_begin(&walk, &crossing);
-    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
-                        (c = etx_crossing_next(&walk, &crossing)) != NULL;
-         n++) {
-        if (!(etx_crossing_distance(&s, &crossing, c) < search->max_distance) ||
+    while (etx_candidate_is_allowed(search) &&
+           (c = etx_crossing_next(&walk, &crossing)) != NULL) {
+        if (!(etx_crossing_distance(&s, &crossing, c) < max_distance) ||
             fabs(etx_curvature_through(row[pairs->first].position,
                 row[pairs->hit[i]].position, c->position)) >
                 search->max_curvature)
@@ -137,9 +137,8 @@ void etx_free_candidates(struct etx_candidate *best,
     if (window == NULL)
         return;
     begin_pairs(&walk, a, &search->grid.layers[second]);
-    for (int32_t n = 0;
-         n < ETX_MAX_HITS_OF_WINDOW && (b = etx_grid_next(&walk)) != NULL;
-         n++) {
+    while (etx_candidate_is_allowed(search) &&
+           (b = etx_grid_next(&walk)) != NULL) {
         etx_pairs_add(&pairs, b);
         if (pairs.n == ETX_PAIRS)
             add_thirds(

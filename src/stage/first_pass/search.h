@@ -12,11 +12,9 @@ struct etx_pair_functions;
 #define ETX_CANDIDATE_MAX_HITS 32
 #define ETX_CANDIDATES_OF_HIT  2 /* the best that begin at one hit */
 
-/* Bounds of the work where hits crowd, far above what heavy events need: other
- * hits are not looked at. They are of one window, and of one first hit, so that
- * one spot takes nothing from the rest of an event. */
-#define ETX_MAX_HITS_OF_WINDOW 512
-#define ETX_MAX_CANDIDATES     256
+/* The bound of the work for one first hit where hits crowd, far above what
+ * heavy events need. */
+#define ETX_MAX_CANDIDATES 256
 
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {
@@ -82,6 +80,7 @@ struct etx_first_pass_search {
     struct etx_grid grid;
     double max_distance, max_random; /* of a hit, as of the options */
     double reach;                    /* root of max_distance */
+    double seed_max_random;          /* of the third hit of a seed */
     double max_mean;                 /* distance of a hit of a candidate */
     double shortest_max_random, shortest_max_mean; /* of one with min_layers */
     int32_t min_layers;                            /* of a candidate */
@@ -100,6 +99,38 @@ struct etx_first_pass_search {
 etx_status etx_first_pass_search_make(struct etx_first_pass_search **out,
     struct etx_arena *arena, const struct etx_grid *grid,
     const struct etx_completion *completion, const struct etx_event *event);
+
+/* Unrelated hits per unit of distance. */
+static inline double etx_random_hits_at(
+    const struct etx_layer_crossing *crossing)
+{
+    return etx_window_random_hits(
+        crossing->window, etx_grid_density(crossing->layer, crossing->across));
+}
+
+/* Begin a walk over the hits near a crossing: not beyond max_distance, nor
+ * beyond the distance within which max_random unrelated ones are expected.
+ * Returns it; the window of *crossing becomes as small. */
+static inline double etx_crossing_begin_near(struct etx_grid_walk *walk,
+    struct etx_layer_crossing *crossing,
+    const struct etx_first_pass_search *search, double max_random)
+{
+    double distance = search->max_distance;
+
+    /* Quick: it is nowhere as dense. */
+    if (distance * etx_window_random_hits(
+                       crossing->window, crossing->layer->max_density) >
+        max_random) {
+        const double random_hits = etx_random_hits_at(crossing);
+
+        if (random_hits * distance > max_random) {
+            distance = max_random / random_hits;
+            etx_crossing_shrink(crossing, search->reach, sqrt(distance));
+        }
+    }
+    etx_crossing_begin(walk, crossing);
+    return distance;
+}
 
 /* Add the hits on the layers that follow, at most one a layer. */
 void etx_candidate_extend(struct etx_candidate *candidate,
@@ -127,9 +158,16 @@ void etx_free_candidates(struct etx_candidate *best,
 int32_t etx_layers_from(
     const struct etx_first_pass_search *search, int32_t layer);
 /* Add the other hits of a candidate, which has three, and offer it to the best
- * [ETX_CANDIDATES_OF_HIT], unless there were ETX_MAX_CANDIDATES. */
+ * [ETX_CANDIDATES_OF_HIT]. */
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search,
     struct etx_candidate *candidate);
+
+/* Whether the first hit may have another candidate. */
+static inline bool etx_candidate_is_allowed(
+    const struct etx_first_pass_search *search)
+{
+    return search->cache->n_candidates < ETX_MAX_CANDIDATES;
+}
 
 #endif

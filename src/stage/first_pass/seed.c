@@ -110,8 +110,7 @@ static void keep(
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
-    if (++search->cache->n_candidates > ETX_MAX_CANDIDATES)
-        return;
+    search->cache->n_candidates++;
     for (int32_t i = 0; i < candidate->n_hits; i++)
         candidate->layers |= UINT64_C(1)
                              << search->grid.row[candidate->hit[i]].layer;
@@ -137,20 +136,20 @@ static void add_third(struct etx_candidate *best,
 {
     const struct etx_first_pass *const table = search->first_pass;
     const struct etx_track_helix helix = etx_pair_helix(pairs, i);
-    const struct etx_layer_crossing crossing = etx_pair_crossing(crossings, i,
-        &helix, &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]]);
+    struct etx_layer_crossing crossing = etx_pair_crossing(crossings, i, &helix,
+        &search->grid.layers[table->seed[seed * ETX_SEED_WIDTH + 2]]);
     const struct etx_grid_hit *hit;
     struct etx_candidate candidate;
     struct etx_grid_walk walk;
     double s;
+    const double max_distance = etx_crossing_begin_near(
+        &walk, &crossing, search, search->seed_max_random);
 
-    etx_crossing_begin(&walk, &crossing);
-    for (int32_t n = 0; n < ETX_MAX_HITS_OF_WINDOW &&
-                        (hit = etx_crossing_next(&walk, &crossing)) != NULL;
-         n++) {
+    while (etx_candidate_is_allowed(search) &&
+           (hit = etx_crossing_next(&walk, &crossing)) != NULL) {
         const double distance = etx_crossing_distance(&s, &crossing, hit);
 
-        if (!(distance < search->max_distance))
+        if (!(distance < max_distance))
             continue;
         etx_candidate_begin(&candidate, pairs->first, pairs->hit[i], hit->hit,
             (float)distance, search->lacks_hit ? SEED_GAPS : 0);
@@ -217,9 +216,8 @@ static void add_pairs(struct etx_candidate *best,
         return;
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
-    for (int32_t n = 0;
-         n < ETX_MAX_HITS_OF_WINDOW && (second = etx_grid_next(&walk)) != NULL;
-         n++) {
+    while (etx_candidate_is_allowed(search) &&
+           (second = etx_grid_next(&walk)) != NULL) {
         etx_pairs_add(&pairs, second);
         if (pairs.n == ETX_PAIRS)
             add_thirds(best, search, &pairs, begin, end);

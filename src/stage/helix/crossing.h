@@ -71,6 +71,29 @@ static inline double etx_window_random_hits(
            (double)window->longitudinal;
 }
 
+/* Make the window smaller, from a reach to a nearer one. Margins grow, so that
+ * hits in all the depth of the layer are still found, also by a helix that
+ * turns back there. */
+static inline void etx_crossing_shrink(
+    struct etx_layer_crossing *crossing, double reach, double nearer)
+{
+    const struct etx_completion_window *const window = crossing->window;
+    const bool is_barrel = crossing->layer->is_barrel;
+    const double radius =
+        is_barrel ? crossing->layer->radius : crossing->across;
+    const double full_width = reach * (double)window->transverse / radius;
+    const double margin = 2.0 * (crossing->width - full_width);
+    const double width = margin + nearer * (double)window->transverse / radius;
+    const double along =
+        is_barrel ? fabs(crossing->helix->slope) * width * radius
+                  : crossing->tolerance - reach * (double)window->longitudinal;
+
+    crossing->tolerance = fmin(crossing->tolerance,
+        crossing->tolerance + along -
+            (reach - nearer) * (double)window->longitudinal);
+    crossing->width = fmin(crossing->width, width);
+}
+
 static inline void etx_crossing_begin(
     struct etx_grid_walk *walk, const struct etx_layer_crossing *crossing)
 {

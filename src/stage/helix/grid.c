@@ -94,6 +94,17 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+double etx_grid_least_density(
+    const struct etx_grid_layer *layer, double low, double high)
+{
+    const int32_t last = density_bin(layer, high);
+    double least = INFINITY;
+
+    for (int32_t b = density_bin(layer, low); b <= last; b++)
+        least = smaller(layer->density[b], least);
+    return least;
+}
+
 /* The bins of layers, empty. */
 static void lay_out(struct etx_grid *grid, int64_t n_layers)
 {
@@ -140,6 +151,7 @@ static void finish_layer(struct etx_grid_layer *layer)
             layer->is_barrel ? layer->radius : layer->low + (b + 0.5) * width;
 
         layer->density[b] /= 2.0 * ETX_PI * radius * width;
+        layer->max_density = larger(layer->density[b], layer->max_density);
     }
 }
 

@@ -15,6 +15,10 @@
 #include <stdbool.h>
 
 #define ETX_GRID_N_DENSITY 24 /* bins of density, along z or the radius */
+/* The bound of a walk where hits crowd, far above what heavy events need: it
+ * does not look at further hits. It is of one window, so that one spot takes
+ * nothing from the rest of an event. */
+#define ETX_MAX_HITS_OF_WALK 512
 
 struct etx_grid_hit {
     union {
@@ -41,6 +45,7 @@ struct etx_grid_layer {
     double per_bin;   /* bins per mm from low on */
     double per_angle; /* bins per rad */
     double density[ETX_GRID_N_DENSITY]; /* hits per mm^2 */
+    double max_density;
 };
 
 struct etx_grid {
@@ -81,13 +86,16 @@ static inline double etx_grid_across(
     return layer->is_barrel ? (double)hit->z : (double)hit->radius;
 }
 
-/* Hits per mm^2 there. */
+/* Hits per mm^2 there, and the least between two points. */
 double etx_grid_density(const struct etx_grid_layer *layer, double across);
+double etx_grid_least_density(
+    const struct etx_grid_layer *layer, double low, double high);
 
 /* A walk over the bins of a window. */
 struct etx_grid_walk {
     const struct etx_grid_layer *layer;
     const struct etx_grid_hit *at, *end;
+    int32_t n_left;        /* hits that it may still look at */
     int32_t row, last_row; /* bins along z or the radius */
     int32_t span, n_spans; /* of azimuth: two where it crosses pi */
     int32_t first[2], last[2];
@@ -101,7 +109,7 @@ static inline int32_t etx_grid_clamp_bin(double bin, int32_t n)
 }
 
 /* Begin at azimuth +- width, z or radius in low .. high; the walk visits all
- * hits in this window, and some around it. */
+ * hits in this window, and some around it, but ETX_MAX_HITS_OF_WALK at most. */
 static inline void etx_grid_begin(struct etx_grid_walk *walk,
     const struct etx_grid_layer *layer, double azimuth, double width,
     double low, double high)
@@ -119,6 +127,7 @@ static inline void etx_grid_begin(struct etx_grid_walk *walk,
         last = (int32_t)((azimuth + width + turn) * layer->per_angle) & (n - 1);
     }
     *walk = (struct etx_grid_walk){.layer = layer,
+        .n_left = ETX_MAX_HITS_OF_WALK,
         .row = etx_grid_clamp_bin(
                    (low - layer->low) * layer->per_bin, layer->n_across) -
                1,
@@ -142,8 +151,12 @@ static inline const struct etx_grid_hit *etx_grid_next(
         }
         const int32_t *const begin =
             walk->layer->begin + walk->row * walk->layer->n_azimuth;
-        walk->at = walk->layer->hit + begin[walk->first[walk->span]];
-        walk->end = walk->layer->hit + begin[walk->last[walk->span] + 1];
+        const int32_t first = begin[walk->first[walk->span]];
+        const int32_t n = begin[walk->last[walk->span] + 1] - first;
+        const int32_t n_looked_at = n < walk->n_left ? n : walk->n_left;
+        walk->n_left -= n_looked_at;
+        walk->at = walk->layer->hit + first;
+        walk->end = walk->at + n_looked_at;
     }
     return walk->at++;
 }

@@ -1,0 +1,172 @@
+/* test_search_bounds.c -- how much work a search does where hits crowd: the
+ * bounds of SECURITY.md.
+ *
+ * Six barrels, on which a straight track along x is sought among hits beside
+ * it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "data/event.h"
+#include "stage/completion/completion.h"
+#include "stage/first_pass/pairs.h"
+#include "stage/first_pass/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_LAYERS       6
+#define THIRD          2
+#define MAX_HITS       600
+#define MAX_LOOKED_AT  512
+#define MAX_CANDIDATES 256
+
+/* The table, hits and grid. */
+struct bench {
+    struct etx_completion *table;
+    etx_event *event;
+    struct etx_arena *arena;
+    struct etx_first_pass_search *search;
+    struct etx_step_cache cache;
+    int64_t n_hits;
+    float position[3 * MAX_HITS];
+    int32_t volume_id[MAX_HITS], layer_id[MAX_HITS], module_id[MAX_HITS],
+        label[MAX_HITS];
+};
+
+static void free_bench(struct bench **bench)
+{
+    etx_table_free((*bench)->table);
+    etx_event_free((*bench)->event);
+    etx_arena_free((*bench)->arena);
+    free(*bench);
+}
+
+/* Barrels that follow each other, with windows of 1 mm. */
+static struct etx_completion *new_table(void)
+{
+    struct etx_completion *out = NULL;
+
+    ck_assert_ok(etx_table_create(&out, &etx_completion_kind,
+        (const int64_t[]){N_LAYERS, N_LAYERS - 1, N_LAYERS - 1, 1}));
+    for (int32_t l = 0; l < N_LAYERS; l++) {
+        out->layer[l * ETX_LAYER_WIDTH + ETX_LAYER_LAYER] = l;
+        out->layer[l * ETX_LAYER_WIDTH + ETX_LAYER_IS_BARREL] = 1;
+    }
+    for (int32_t k = 0; k < N_LAYERS - 1; k++) {
+        out->step[k * ETX_STEP_WIDTH + ETX_STEP_DIRECTION] = ETX_OUTWARD;
+        out->step[k * ETX_STEP_WIDTH + ETX_STEP_FROM] = k;
+        out->step[k * ETX_STEP_WIDTH + ETX_STEP_TO] = k + 1;
+        for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
+            *etx_completion_window(out, k, ETX_HELIX_FREE, b) =
+                (struct etx_completion_window){1.0f, 1.0f};
+    }
+    for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
+        out->field[k] = 2.0f;
+    ck_assert_ok(etx_completion_check(out));
+    return out;
+}
+
+static void add_hit(struct bench *bench, int32_t layer, float y)
+{
+    const int64_t i = bench->n_hits++;
+
+    bench->position[3 * i] = 100.0f * (float)(layer + 1);
+    bench->position[3 * i + 1] = y;
+    bench->layer_id[i] = layer;
+    bench->label[i] = -1;
+}
+
+/* A search for tracks from anywhere among the hits. */
+static void open_search(struct bench *bench)
+{
+    struct etx_first_pass_search *search;
+    struct etx_grid *grid = NULL;
+
+    bench->table = new_table();
+    bench->event = etx_test_event(bench->n_hits, bench->position);
+    ck_assert_ok(etx_event_set_modules(
+        bench->event, bench->volume_id, bench->layer_id, bench->module_id));
+    ck_assert_ok(etx_arena_create(&bench->arena, 0));
+    ck_assert_ok(
+        etx_grid_make(&grid, bench->arena, bench->table, bench->event));
+    ck_assert_ok(etx_first_pass_search_make(
+        &bench->search, bench->arena, grid, bench->table, bench->event));
+    search = bench->search;
+    etx_grid_fill(&search->grid, bench->table, bench->label, bench->n_hits);
+    search->pairs = &etx_pairs_plain;
+    search->leads_anywhere = true;
+    search->max_distance = 64.0;
+    search->reach = 8.0;
+    search->max_random = search->seed_max_random = INFINITY;
+    search->max_mean = search->shortest_max_mean = INFINITY;
+    search->shortest_max_random = INFINITY;
+    search->max_curvature = 0.01;
+    search->min_layers = N_LAYERS;
+    memset(&bench->cache, -1, sizeof bench->cache);
+    bench->cache.n_candidates = 0;
+    search->cache = &bench->cache;
+}
+
+/* A walk over all hits of a layer. */
+ETX_TEST(test_search_bounds_hits_of_walk, .rows = 2)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    const int32_t n = MAX_LOOKED_AT + _i;
+    const struct etx_grid_hit *hit;
+    struct etx_grid_walk walk;
+    int32_t n_visited = 0;
+
+    for (int32_t k = 0; k < n; k++)
+        add_hit(bench, THIRD, 0.01f * (float)k);
+    open_search(bench);
+    etx_grid_begin(
+        &walk, &bench->search->grid.layers[THIRD], 0.0, 1.0, -1.0, 1.0);
+    while ((hit = etx_grid_next(&walk)) != NULL)
+        n_visited++;
+    ck_assert_int_eq(n_visited, MAX_LOOKED_AT);
+}
+
+/* The last candidate of a first hit is the track, or one too many. */
+ETX_TEST(test_search_bounds_candidates, .rows = 2)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    struct etx_candidate best[ETX_CANDIDATES_OF_HIT];
+
+    add_hit(bench, 0, 0.0f);
+    add_hit(bench, 1, 0.0f);
+    for (int32_t k = 0; k < MAX_CANDIDATES - 1 + _i; k++)
+        add_hit(bench, THIRD, -6.0f);
+    for (int32_t l = THIRD; l < N_LAYERS; l++)
+        add_hit(bench, l, 0.0f);
+    open_search(bench);
+    etx_free_candidates(best, bench->search, 0);
+    ck_assert_int_eq(best[0].n_hits, _i == 0 ? N_LAYERS : 0);
+    ck_assert_int_eq(bench->cache.n_candidates, MAX_CANDIDATES);
+}
+
+/* The hit that a track lacks is behind many ends of other tracks, or behind one
+ * too many. */
+ETX_TEST(test_search_bounds_completion, .rows = 2)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    scoped_context *context = etx_test_context();
+    etx_completion_options options;
+
+    for (int32_t l = 0; l <= THIRD; l++)
+        add_hit(bench, l, 0.0f);
+    for (int32_t k = 0; k < MAX_LOOKED_AT - 1 + _i; k++)
+        add_hit(bench, THIRD + 1, -2.0f);
+    add_hit(bench, THIRD + 1, 0.0f);
+    for (int64_t i = 0; i < bench->n_hits - 1; i++)
+        bench->label[i] = i <= THIRD ? 0 : (int32_t)(i - THIRD);
+    open_search(bench);
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    ck_assert_ok(etx_complete_labels(bench->label, context,
+        &bench->search->grid, bench->table, &options, bench->event));
+    ck_assert_int_eq(bench->label[bench->n_hits - 1], _i == 0 ? 0 : -1);
+}
