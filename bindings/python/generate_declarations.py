@@ -229,7 +229,7 @@ class Interface:
             "",
             "# Name: type of the result, types of the arguments.",
         ]
-        lines += ["FUNCTIONS = {", *self.functions, "}", ""]
+        lines += ["FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {", *self.functions, "}", ""]
         return "\n".join(lines)
 
 

@@ -230,12 +230,13 @@ class TestValues(LibraryCase):
         )
 
     def test_html(self) -> None:
+        fields = exatrkx.Report.__dataclass_fields__
         values = [
             self.event,
             self.tracks,
             exatrkx.evaluate(self.event, self.tracks),
             self.context.timings,
-            exatrkx.Report(True, 3, 9, *[1.0] * 13, *[False] * 6),
+            exatrkx.Report(**dict.fromkeys(fields, 1)),
         ]
         for value in values:
             with self.subTest(type(value).__name__):

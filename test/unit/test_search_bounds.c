@@ -1,8 +1,8 @@
 /* test_search_bounds.c -- how much work a search does where hits crowd: the
  * bounds of SECURITY.md.
  *
- * Six barrels, on which a straight track along x is sought among hits beside
- * it.
+ * Six barrels, on which a straight track along x is sought among hits next
+ * to it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
@@ -148,7 +148,7 @@ ETX_TEST(test_search_bounds_candidates, .rows = 2)
     ck_assert_int_eq(bench->cache.n_candidates, MAX_CANDIDATES);
 }
 
-/* The hit that a track lacks is behind many ends of other tracks, or behind one
+/* The hit that a track lacks is beyond many ends of other tracks, or one
  * too many. */
 ETX_TEST(test_search_bounds_completion, .rows = 2)
 {

@@ -404,7 +404,7 @@ STRUCTS = (
 )
 
 # Name: type of the result, types of the arguments.
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "etx_version": (c.c_char_p, []),
     "etx_status_name": (c.c_char_p, [Int32]),
     "etx_last_error": (c.c_char_p, []),
