@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "data/event.h"
 #include "data/graph.h"
+#include "data/tracks.h"
 #include "memory/memory.h"
 
 #include <inttypes.h>
@@ -226,6 +227,16 @@ etx_status etx_check_hits(
             "%s: the graph has %" PRId64 " nodes and the event %" PRId64
             " hits",
             function, n_nodes, event->n_hits);
+    return ETX_OK;
+}
+
+etx_status etx_check_tracks(
+    const char *function, const etx_tracks *tracks, const etx_event *event)
+{
+    if (tracks->n_hits != event->n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the tracks are of %" PRId64 " hits and the event has %" PRId64,
+            function, tracks->n_hits, event->n_hits);
     return ETX_OK;
 }
 

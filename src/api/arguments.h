@@ -132,6 +132,10 @@ etx_status etx_check_modules(const char *function, const etx_event *event);
 etx_status etx_check_hits(
     const char *function, int64_t n_nodes, const etx_event *event);
 
+/* The tracks are of the hits of the event, by their number. */
+etx_status etx_check_tracks(
+    const char *function, const etx_tracks *tracks, const etx_event *event);
+
 /* The graph has edges with scores, or no edges. */
 etx_status etx_check_scored(const char *function, const etx_graph *graph);
 

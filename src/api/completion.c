@@ -33,7 +33,7 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
     ETX_CHECK(etx_check_learned(__func__, model->completion, "completion",
         "etx_model_learn_completion"));
     ETX_CHECK(etx_check_modules(__func__, event));
-    ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
+    ETX_CHECK(etx_check_tracks(__func__, tracks, event));
     used = model->completion_options;
     ETX_CHECK(etx_options_accept(
         &used, __func__, options, &etx_completion_options_type));

@@ -36,10 +36,7 @@ static etx_status check_call(etx_evaluation_options *used, const char *function,
     if (event->particle_row == NULL)
         return etx_fail(
             ETX_ERR_ARGUMENT, "%s: the event has no truth", function);
-    if (event->n_hits != tracks->n_hits)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the tracks are of %" PRId64 " hits and the event has %" PRId64,
-            function, tracks->n_hits, event->n_hits);
+    ETX_CHECK(etx_check_tracks(function, tracks, event));
 done:
     return status;
 }

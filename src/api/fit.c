@@ -78,7 +78,7 @@ etx_status etx_fit_tracks(etx_track_parameters *out, uint8_t *is_outlier,
     ETX_CHECK(
         etx_options_accept(&used, __func__, options, &etx_fit_options_type));
     ETX_CHECK(choose_field(&field, __func__, &used, model));
-    ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
+    ETX_CHECK(etx_check_tracks(__func__, tracks, event));
     ETX_CHECK(etx_check_modules(__func__, event));
     ETX_CHECK(etx_fit_parameters(
         out, is_outlier, tracks, context, event, detector, &field, &used));

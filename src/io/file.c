@@ -27,8 +27,8 @@ etx_status etx_file_fail(const char *path, const char *verb, int error)
 
     if (strerror_r(error, reason, sizeof reason) != 0)
         memcpy(reason, "unknown error", sizeof "unknown error");
-    return etx_fail(ETX_ERR_IO, "%.300s: cannot %s: %s (errno %d)", path, verb,
-        reason, error);
+    return etx_fail(error == ENOMEM ? ETX_ERR_MEMORY : ETX_ERR_IO,
+        "%.300s: cannot %s: %s (errno %d)", path, verb, reason, error);
 }
 
 /* O_NONBLOCK: opening a pipe without a writer must not wait. */

@@ -6,7 +6,8 @@
 
 #include "base/status.h"
 
-/* ETX_ERR_IO "PATH: cannot VERB: REASON" for a value of errno. */
+/* ETX_ERR_IO "PATH: cannot VERB: REASON" for a value of errno; ETX_ERR_MEMORY
+ * for ENOMEM. */
 etx_status etx_file_fail(const char *path, const char *verb, int error);
 
 #endif

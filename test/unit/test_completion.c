@@ -93,6 +93,21 @@ ETX_TEST(test_completion_finds_overlaps)
     assert_found(sample, after, 98);
 }
 
+ETX_TEST(test_completion_refuses_other_event)
+{
+    scoped_model *model = learned_model();
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_tracks *before = damaged_tracks(sample, 0, N_PARTICLES + 1);
+    etx_tracks *after = NULL;
+
+    sample->n_hits = N_PARTICLES * N_LAYERS;
+    scoped_event *event = event_of(sample);
+    ck_assert_refused(
+        etx_complete_tracks(&after, before, context, model, event, NULL),
+        "etx_complete_tracks: the tracks are of");
+}
+
 /* Tracks stay as they are where no hit is left. */
 ETX_TEST(test_completion_no_hit_left)
 {
