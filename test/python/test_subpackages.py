@@ -22,6 +22,7 @@ LAW = {
     "conversion": {"files", "binding"},
     "plotting": {"files", "binding"},
     "tools": {"files", "simulation", "binding"},
+    "adaptation": {"files", "tools", "binding"},
 }
 WITHOUT_LIBRARY = ("files", "simulation", "conversion")
 IMPORT_ALL = """

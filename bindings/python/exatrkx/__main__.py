@@ -32,6 +32,7 @@ MODULES = {
     "adjust": ("tools.adjust", "other cuts, radius, bounds or labels for a model file"),
     "shrink": ("tools.shrink", "prune and quantise model files"),
     "widen": ("tools.widen", "a wider graph network from a trained one"),
+    "adapt": ("adaptation.adapt", "from events of a detector to a model for it"),
     "population": ("tools.population", "train several models, which copy the best"),
 }
 

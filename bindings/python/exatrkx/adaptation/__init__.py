@@ -1,0 +1,1 @@
+"""adaptation -- one command from events to a model (docs/howto/own-detector.md)."""

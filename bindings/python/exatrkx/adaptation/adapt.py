@@ -1,0 +1,290 @@
+"""adapt -- from events of a detector to a model for it.
+
+    exatrkx adapt EVENTS --out model.safetensors [--time 600]
+
+Looks at the events, takes the shipped model that finds most of their tracks,
+learns what its first pass and completion know of the layers, trains the networks
+further and sets radius, cuts, bounds and labels. Every step is kept only if the
+tracks of validation events, a fifth of all, get better by it; so the result is
+never worse than the model it began with, on them. --from-scratch: new weights.
+
+Killed or stopped, the same command goes on, and makes the same bytes as if it had
+not been: what is done stands in OUT.work, which goes when all is.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _errors
+from .._context import Context
+from .._event import Event
+from .._events import Events
+from .._model import Detector, Model
+from .._options import FirstPassOptions
+from .._shipped import MODELS
+from .._training import Report, learn_completion, learn_first_pass
+from ..files import whole_file
+from . import report as reports
+from .choices import Chooser, changed, kept_pairs
+from .facts import UNITS, Facts, in_unit, look
+from .stages import STAGES, steps_of, train, training
+
+VALIDATION_PART = 5  # one event in five
+MAX_VALIDATION = 12
+MIN_KEPT_PAIRS = 0.97  # of true edges, by the embedding
+FIRST_PASS_LAYERS = (7, 5, 4)
+GRAPH_GRID: dict[str, Sequence[Any]] = {
+    "embedding.graph.radius": (0.3, 0.42, 0.5, 0.6, 0.8),
+    "filter.cut": (0.001, 0.003, 0.01),
+    "filter.max_edges_per_hit": (6, 8, 12, 16, 24),
+}
+LABELS = {
+    "best_first": (0.01, 0.02, 0.05, 0.1, 0.2, 0.4),
+    "walkthrough": (0.3, 0.5, 0.7),
+    "components": (0.3, 0.5, 0.7, 0.9),
+}  # methods and their cuts
+LABEL_GRID: dict[str, Sequence[Any]] = {
+    "label.strong_cut": (0.3, 0.45, 0.6),
+    "label.max_curvature_change": (1.0, 1.5, 3.0),
+    "label.max_polar_change": (0.05, 0.1, 0.2),
+    "label.min_hits": (3, 4, 5),
+    "completion.max_random": (0.1, 0.3),
+    "completion.min_layers": (4, 5, 6),
+    "first_pass.min_layers": (4, 5, 6, 7, 8),
+}
+
+
+class Adaptation:
+    """Events, the model so far, and what led to it."""
+
+    def __init__(
+        self,
+        events: Sequence[Event],
+        work: Path,
+        seconds: float,
+        context: Context,
+        say: Callable[[str], None],
+    ) -> None:
+        self.facts: Facts = look(events)
+        self.training, self.validation = split(events)
+        self.work = work
+        self.seconds = seconds
+        self.context = context
+        self.say = say
+        self.chooser = Chooser(self.validation, context)
+        self._n_said = 0
+
+    def tell(self) -> None:
+        """What was chosen since the last call."""
+        for what, _, kept in self.chooser.steps[self._n_said :]:
+            if kept is not None:
+                self.say(f"{what}: {kept.name}; {kept.quality}")
+        self._n_said = len(self.chooser.steps)
+
+    def start(self, names: Sequence[str]) -> None:
+        """The shipped model that suits the events best, whole or its networks."""
+        self.chooser.choose("start", self._starts(names))
+        self.tell()
+
+    def _starts(self, names: Sequence[str]) -> Iterator[tuple[str, Model]]:
+        for name in names:
+            model = Model.load(name)
+            yield name, model
+            if "first_pass" in model.stages or "completion" in model.stages:
+                yield f"{name}, networks alone", changed(model, {}, networks_only=True)
+
+    def learn_tables(self) -> None:
+        """Completion and first pass of this detector's layers."""
+        if self.facts.n_layers:
+            self.chooser.choose("tables", self._tables(self.chooser.best()[0]))
+            self.tell()
+
+    def _tables(self, model: Model) -> Iterator[tuple[str, Model]]:
+        try:
+            completed = learn_completion(
+                model, self.training, model.completion_options
+            )
+            yield "completion", completed
+            for n in FIRST_PASS_LAYERS:
+                options = FirstPassOptions(min_layers=n, min_hits=0)
+                yield (
+                    f"completion and first pass of {n} layers",
+                    learn_first_pass(completed, self.training, options),
+                )
+        except _errors.Error as error:
+            self.say(f"tables: {error}")
+
+    def options(self) -> None:
+        """Radius, cuts, bounds and labels."""
+        self.chooser.sweep(GRAPH_GRID)
+        self.chooser.choose("labels", labelled(self.chooser.best()[0]))
+        self.chooser.sweep(LABEL_GRID)
+        self.tell()
+
+    def train_networks(self, from_scratch: bool) -> bool:
+        """Train the stages one after the other; whether they are better together. The
+        embedding of a shipped model is kept where it joins the hits of particles."""
+        model, _ = self.chooser.best()
+        kept = kept_pairs(model, self.training, self.context)
+        self.say(f"candidate edges: {kept:.4f} of the true ones")
+        is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch
+        stages = STAGES[1:] if is_enough else STAGES
+        steps: Model | None = None if from_scratch else model
+        for stage in stages:
+            n = steps_of(stage, model, self.facts, self.seconds, stages)
+            config = training(stage, model, self.facts, n, from_scratch)
+            steps = self.trained(config, steps)
+        assert steps is not None
+        is_better = self.chooser.choose("training", labelled(steps))
+        self.tell()
+        return is_better
+
+    def trained(self, config: dict[str, Any], start: Model | None) -> Model:
+        """The training of a config, or its result where it was done before."""
+        stage = config["stage"]
+        path = self.work / f"{stage}.safetensors"
+        if not path.exists():
+
+            def progress(found: Report) -> None:
+                if found.is_validation:
+                    self.say(f"{stage}: step {found.step} of {found.n_steps}")
+
+            model = train(
+                config,
+                start,
+                (self.training, self.validation),
+                self.context,
+                self.work / f"{stage}.checkpoint",
+                progress,
+            )
+            model.save(path)
+        return Model.load(path)
+
+
+def labelled(model: Model) -> Iterator[tuple[str, Model]]:
+    """The model with each method of labels, and cuts of it."""
+    for method, cuts in LABELS.items():
+        for cut in cuts:
+            options = {"label.method": method, "label.cut": cut}
+            yield f"{method} {cut}", changed(model, options)
+
+
+def split(events: Sequence[Event]) -> tuple[list[Event], list[Event]]:
+    """Training and validation events: every fifth, at most twelve."""
+    if len(events) < 2:
+        raise _errors.ArgumentError(
+            f"{len(events)} event: one to train on and one to validate are the least"
+        )
+    every = max(VALIDATION_PART, len(events) // MAX_VALIDATION)
+    chosen = set(range(1, len(events), every))
+    return (
+        [event for k, event in enumerate(events) if k not in chosen],
+        [event for k, event in enumerate(events) if k in chosen],
+    )
+
+
+def same_inputs(events: Sequence[Event], settings: Sequence[Any], work: Path) -> None:
+    """OUT.work is of these events and settings; FileError."""
+    digest = hashlib.sha256(repr(settings).encode())
+    for event in events:
+        digest.update(event.positions.tobytes())
+        digest.update(np.asarray(event.particle_ids).tobytes())
+    work.mkdir(parents=True, exist_ok=True)
+    stamp = work / "inputs"
+    if not stamp.exists():
+        whole_file.write(str(stamp), digest.hexdigest().encode())
+    elif stamp.read_text() != digest.hexdigest():
+        raise _errors.FileError(
+            f"{work}: of other events or settings; remove it to begin again"
+        )
+
+
+def adapt(
+    events: Sequence[Event],
+    out: str,
+    *,
+    seconds: float = 600.0,
+    from_scratch: bool = False,
+    start: str | None = None,
+    context: Context | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Write a model for the detector of events, which have truth, and a report next to
+    it (OUT.json, OUT.html); return the report.
+
+    seconds are of a core of the tables; searches of options come on top. start: a model to begin with in place of the best shipped one. say is called
+    with each line of progress.
+    """
+    used = Context() if context is None else context
+    work = Path(out + ".work")
+    same_inputs(events, [seconds, from_scratch, start], work)
+    job = Adaptation(events, work, seconds, used, say)
+    for name, value in job.facts.lines():
+        say(f"{name}: {value}")
+    for doubt in job.facts.warnings:
+        say(f"warning: {doubt}")
+    names = MODELS if job.facts.has_cells else ("positions", "default", "accurate")
+    job.start([start] if start else names)
+    first = job.chooser.best()[1]
+    job.learn_tables()
+    job.options()
+    if job.train_networks(from_scratch):
+        job.learn_tables()
+        job.options()
+    model, _ = job.chooser.best()
+    model.save(out)
+    found = reports.report(job.facts, job.chooser, first, model, job.validation, used)
+    whole_file.write(out + ".json", json.dumps(found, indent=1).encode())
+    whole_file.write(out + ".html", reports.page(found).encode())
+    shutil.rmtree(work)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="exatrkx adapt", description=__doc__.partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("events", metavar="EVENTS", help="folder or zip of TrackML events with truth")
+    add("--out", required=True, metavar="M", help="model file; M.json, M.html: report")
+    add("--detector", help="detectors.csv of the modules, where events have cells")
+    add("--unit", choices=UNITS, default="mm", help="of lengths in the files")
+    add("--time", type=float, default=600.0, metavar="S", help="of trainings, CPU seconds")
+    add("--start", metavar="MODEL", help="model to begin with; default the best shipped")
+    add("--from-scratch", action="store_true", help="train new weights")
+    add("--threads", type=int, help="default all cores")
+    options = parser.parse_args(arguments)
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    try:
+        detector = Detector.load(options.detector)
+        read = Events(options.events, detector=detector)
+        events = [in_unit(event, options.unit) for event in read]
+        found = adapt(
+            events,
+            options.out,
+            seconds=options.time,
+            from_scratch=options.from_scratch,
+            start=options.start,
+            context=Context(options.threads),
+            say=say,
+        )
+    except (OSError, ValueError, _errors.Error) as error:
+        print(f"adapt: {error}", file=sys.stderr)
+        return 1
+    print(reports.text(found))
+    return 0

@@ -1,0 +1,168 @@
+"""facts -- what events say about their detector, before anything is trained.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _errors
+from .._event import Event
+from .._event import Event
+
+GEV_PER_T_MM = 0.299792458e-3
+MIN_CHAIN = 4  # hits of a particle whose curvature is measured
+MIN_EXTENT = 20.0  # mm; detectors are larger
+MIN_FIELD_PT = 0.3  # GeV; of such a particle
+UNITS = {"mm": 1.0, "cm": 10.0, "m": 1000.0}  # mm
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of all events together; lengths in mm, momenta in GeV."""
+
+    n_events: int
+    n_hits: int  # of an event, median
+    n_particles: int  # with hits, of an event, median
+    noise: float  # share of the hits
+    radius: float  # that holds 99.9 % of the hits
+    half_length: float  # |z| that holds them
+    n_layers: int  # 0: hits have no modules
+    has_cells: bool
+    is_symmetric: bool  # about z = 0
+    median_pt: float
+    field: float  # T along z, from true tracks; nan: too few
+    field_spread: float  # half of the quartile range, T
+    warnings: list[str]
+
+    @property
+    def has_solenoid(self) -> bool:
+        """Whether true tracks are helices about z."""
+        return abs(self.field) > 2 * self.field_spread
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Name and value of each fact, for people."""
+        yield "events", f"{self.n_events} of {self.n_hits} hits, {self.n_particles} particles"
+        yield "noise", f"{100 * self.noise:.1f} % of the hits"
+        yield "extent", f"radius {self.radius:.0f} mm, |z| {self.half_length:.0f} mm"
+        yield "layers", str(self.n_layers) if self.n_layers else "none: hits have no modules"
+        yield "cells", "yes" if self.has_cells else "none"
+        yield "symmetric about z = 0", "yes" if self.is_symmetric else "no"
+        yield "momentum", f"median pT {self.median_pt:.3g} GeV"
+        yield "field along z", f"{self.field:.2f} T, spread {self.field_spread:.2f} T"
+
+
+def in_unit(event: Event, unit: str) -> Event:
+    """The event with lengths in mm that were given in another unit."""
+    scale = UNITS[unit]
+    if scale == 1.0:
+        return event
+    particles = event.particles
+    if particles is not None:
+        particles = particles.copy()
+        particles["vertex"] *= scale
+    scaled = Event.from_arrays(
+        event.positions * np.float32(scale),
+        hit_ids=event.hit_ids,
+        modules=event.modules,
+        cell_features=event.cell_features,
+        particle_ids=event.particle_ids,
+        weights=event.weights,
+        particles=particles,
+    )
+    scaled.name = event.name
+    return scaled
+
+
+def fields(event: Event) -> NDArray[np.float64]:
+    """The field along z, in T, that the curvature of each true track needs: of the
+    circle through its first, middle and last hit by distance from its vertex."""
+    ids, particles = event.particle_ids, event.particles
+    if ids is None or particles is None:
+        return np.empty(0)
+    pt = np.hypot(particles["momentum"][:, 0], particles["momentum"][:, 1])
+    order = np.argsort(ids, kind="stable")
+    found = []
+    for row in np.nonzero((pt > MIN_FIELD_PT) & (particles["charge"] != 0))[0]:
+        first, last = np.searchsorted(
+            ids[order], particles["id"][row] + np.array([0, 1])
+        )
+        xyz = event.positions[order[first:last]].astype(float)
+        if len(xyz) < MIN_CHAIN:
+            continue
+        away = np.linalg.norm(xyz - particles["vertex"][row], axis=1)
+        a, b, c = xyz[np.argsort(away)][[0, len(xyz) // 2, -1], :2]
+        lengths = np.linalg.norm([b - a, c - b, c - a], axis=1)
+        area = (b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0]
+        if lengths.min() > 0:
+            curvature = -2 * area / lengths.prod()
+            charge_pt = float(particles["charge"][row]) * float(pt[row])
+            found.append(curvature * charge_pt / GEV_PER_T_MM)
+    return np.array(found)
+
+
+def check_truth(events: Sequence[Event]) -> None:
+    """ArgumentError where an event has no truth to learn from."""
+    for event in events:
+        if not event.has_truth or not np.any(event.particle_ids):
+            raise _errors.ArgumentError(
+                f"{event.name or event}: no hit has a true particle to learn from"
+            )
+
+
+def look(events: Sequence[Event]) -> Facts:
+    """What the events, which have truth, say of themselves."""
+    check_truth(events)
+    positions = np.concatenate([event.positions for event in events])
+    if len(positions) == 0 or np.abs(positions).max() < MIN_EXTENT:
+        raise _errors.ArgumentError(
+            f"no hit is {MIN_EXTENT:g} mm from the origin: lengths in m or cm need "
+            "--unit m or --unit cm"
+        )
+    ids = [np.asarray(event.particle_ids) for event in events]
+    z = positions[:, 2]
+    radius = float(np.quantile(np.hypot(positions[:, 0], positions[:, 1]), 0.999))
+    layers: set[tuple[int, int]] = set()
+    for event in events:
+        if event.modules is not None:
+            layers |= set(map(tuple, np.unique(event.modules[:2].T, axis=0).tolist()))
+    field = np.concatenate([fields(event) for event in events])
+    quartiles = np.quantile(field, [0.25, 0.5, 0.75]) if len(field) else [np.nan] * 3
+    momenta = [event.particles["momentum"] for event in events if event.particles is not None]
+    pt = np.concatenate([np.hypot(p[:, 0], p[:, 1]) for p in momenta])
+    n_up = int(np.count_nonzero(z > 0))
+    facts: dict[str, Any] = {
+        "n_events": len(events),
+        "n_hits": int(np.median([len(event) for event in events])),
+        "n_particles": int(np.median([len(np.unique(one[one != 0])) for one in ids])),
+        "noise": float(np.mean(np.concatenate(ids) == 0)),
+        "radius": radius,
+        "half_length": float(np.quantile(np.abs(z), 0.999)),
+        "n_layers": len(layers),
+        "has_cells": all(event.cell_features is not None for event in events),
+        "is_symmetric": abs(2 * n_up - len(z)) < 0.1 * len(z),
+        "median_pt": float(np.median(pt)),
+        "field": float(quartiles[1]),
+        "field_spread": float(quartiles[2] - quartiles[0]) / 2,
+    }
+    return Facts(**facts, warnings=list(doubts(facts, events)))
+
+
+def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
+    """What seems wrong."""
+    if not abs(facts["field"]) > 2 * facts["field_spread"]:
+        yield (
+            f"true tracks are no helices about z (field {facts['field']:.2f} T, spread "
+            f"{facts['field_spread']:.2f} T): no solenoid, wrong units or wrong momenta; "
+            "first pass and completion expect helices"
+        )
+    if facts["n_layers"] == 0:
+        yield "hits have no modules: no first pass and no completion"
+    if facts["n_events"] < 10:
+        yield f"{len(events)} events are few: choices on validation mean little"

@@ -1,0 +1,208 @@
+"""test_adapt -- from events to a model: what it sees, chooses, keeps and refuses.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from support import ROOT, FolderCase
+
+import numpy as np
+
+import exatrkx
+from exatrkx.adaptation import adapt as adaptation
+from exatrkx.adaptation import choices, facts, stages
+from exatrkx.adaptation.adapt import adapt, main, split
+
+DATA = ROOT / "examples" / "data"
+
+
+def events() -> list[exatrkx.Event]:
+    return list(exatrkx.Events(DATA, detector=exatrkx.Detector.load()))
+
+
+def copy_of(event: exatrkx.Event, **changes: Any) -> exatrkx.Event:
+    """With positions, modules and truth, but for changes."""
+    arrays: dict[str, Any] = {
+        "positions": event.positions,
+        "modules": event.modules,
+        "particle_ids": event.particle_ids,
+        "particles": event.particles,
+    }
+    return exatrkx.Event.from_arrays(**arrays | changes)
+
+
+class Facts(unittest.TestCase):
+    def test_shipped_events(self) -> None:
+        found = facts.look(events())
+        self.assertEqual(found.n_events, 3)
+        self.assertTrue(found.has_cells and found.has_solenoid and found.is_symmetric)
+        self.assertAlmostEqual(found.field, 1.9, delta=0.1)
+        self.assertGreater(found.n_layers, 30)
+        self.assertAlmostEqual(found.radius, 1020, delta=20)
+        self.assertEqual(len(found.warnings), 1)  # three events are few
+
+    def test_straight_tracks(self) -> None:
+        """Hits along straight lines are no helices of the momenta's charge."""
+        rng = np.random.default_rng(1)
+        direction = rng.normal(size=(20, 3))
+        away = np.arange(1, 9)[None, :, None] * 100.0
+        hits = (direction[:, None] * away).reshape(-1, 3)
+        particles = np.zeros(20, exatrkx.PARTICLE)
+        particles["id"], particles["charge"] = np.arange(1, 21), 1
+        particles["momentum"] = direction
+        event = exatrkx.Event.from_arrays(
+            hits + rng.normal(0, 1, hits.shape),
+            particle_ids=np.repeat(particles["id"], 8),
+            particles=particles,
+        )
+        found = facts.look([event])
+        self.assertFalse(found.has_solenoid)
+        self.assertIn("no helices about z", "".join(found.warnings))
+        self.assertIn("no modules", "".join(found.warnings))
+
+    def test_unit(self) -> None:
+        event = events()[0]
+        small = copy_of(event, positions=event.positions / 1000)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "--unit m"):
+            facts.look([small])
+        again = facts.in_unit(small, "m")
+        np.testing.assert_allclose(again.positions, event.positions, rtol=1e-6)
+        assert again.modules is not None and event.modules is not None
+        np.testing.assert_array_equal(again.modules, event.modules)
+
+    def test_no_truth(self) -> None:
+        event = exatrkx.Event.from_arrays(events()[0].positions)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "no hit has a true particle"):
+            facts.look([event])
+
+
+class Choices(unittest.TestCase):
+    def test_true_edges(self) -> None:
+        """As many as hits of a particle less one, all between its hits."""
+        event = events()[0]
+        edges = choices.true_edges(event, 0.0)
+        ids = np.asarray(event.particle_ids)
+        self.assertTrue(np.all(ids[edges[:, 0]] == ids[edges[:, 1]]))
+        counts = np.unique(ids[ids != 0], return_counts=True)[1]
+        self.assertEqual(len(edges), np.sum(counts - 1))
+        self.assertLess(len(choices.true_edges(event, 0.5)), len(edges))
+
+    def test_worse_is_refused(self) -> None:
+        model = exatrkx.Model.load()
+        chooser = choices.Chooser(events()[:1], exatrkx.Context(1))
+        chooser.choose("start", [("default", model)])
+        before = chooser.best()[1]
+        chooser.sweep({"embedding.graph.radius": [0.01], "gnn.no": [], "no.such": [1]})
+        self.assertEqual(chooser.best(), (model, before))
+        self.assertEqual([kept is None for _, _, kept in chooser.steps], [False, True, True])
+
+    def test_refused_by_the_library(self) -> None:
+        """A candidate that the library refuses is a trial with a reason."""
+        bare = exatrkx.Event.from_arrays(np.zeros((0, 3), np.float32))
+        chooser = choices.Chooser([bare], exatrkx.Context(1))
+        chooser.choose("start", [("default", exatrkx.Model.load())])
+        with self.assertRaisesRegex(ValueError, "no truth"):
+            chooser.best()
+
+    def test_split(self) -> None:
+        some = events()
+        for n, n_validation in ((2, 1), (3, 1), (7, 2), (60, 12), (600, 12)):
+            train, validation = split([some[0]] * n)
+            self.assertEqual((len(train) + len(validation), len(validation)), (n, n_validation))
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "1 event"):
+            split(some[:1])
+
+    def test_steps(self) -> None:
+        found = facts.look(events())
+        model = exatrkx.Model.load()
+        short, long = (
+            stages.steps_of("gnn", model, found, seconds, stages.STAGES)
+            for seconds in (10.0, 1000.0)
+        )
+        self.assertLess(short, long)
+        wide = exatrkx.Model.load("accurate")
+        self.assertLess(stages.steps_of("gnn", wide, found, 1000.0, stages.STAGES), long)
+
+
+class Stop(Exception):
+    """Ends an adaptation in its middle."""
+
+
+class Adapt(FolderCase):
+    def adapt(self, name: str, stop: str = "", **more: Any) -> dict[str, Any]:
+        """Of the shipped events, with few steps; ends after a line with stop."""
+
+        def say(text: str) -> None:
+            if stop and stop in text:
+                raise Stop(text)
+
+        out = str(self.folder / name)
+        context = exatrkx.Context(1)
+        return adapt(events(), out, seconds=1.0, context=context, say=say, **more)
+
+    def use_few_trials(self) -> None:
+        """The trainings are what takes time then."""
+        few: dict[str, dict[str, Any]] = {"GRAPH_GRID": {"filter.cut": (0.01,)}, "LABEL_GRID": {}}
+        few["LABELS"] = {"best_first": (0.02, 0.1)}
+        for name, values in few.items():
+            patch = mock.patch.dict(vars(adaptation)[name], values, clear=True)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_result(self) -> None:
+        found = self.adapt("model", start="default")
+        self.assertGreaterEqual(found["result"]["value"], found["start"]["value"])
+        exatrkx.Model.load(self.folder / "model")
+        self.assertEqual(json.loads((self.folder / "model.json").read_text()), found)
+        page = (self.folder / "model.html").read_text()
+        for word in ("<h1>", "Efficiency by pt", "label.min_hits", "training"):
+            self.assertIn(word, page)
+        self.assertFalse((self.folder / "model.work").exists())
+
+    def test_stopped(self) -> None:
+        """Stopped in each training and called again: the same bytes."""
+        self.use_few_trials()
+        self.adapt("whole", start="default")
+        for stop in ("filter: step", "gnn: step"):
+            with self.assertRaises(Stop):
+                self.adapt("stopped", stop, start="default")
+        with self.assertRaisesRegex(exatrkx.FileError, "other events or settings"):
+            self.adapt("stopped", start="positions")
+        self.adapt("stopped", start="default")
+        whole, stopped = (
+            (self.folder / name).read_bytes() for name in ("whole", "stopped")
+        )
+        self.assertEqual(whole, stopped)
+
+    def run_main(self, *arguments: object) -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(word) for word in arguments])
+        return code, out.getvalue(), err.getvalue()
+
+    def test_command(self) -> None:
+        self.use_few_trials()
+        line = ["--out", self.folder / "m", "--time", "1", "--start", "positions"]
+        line += ["--from-scratch", "--threads", "1"]
+        code, out, err = self.run_main(DATA, *line)
+        self.assertEqual(code, 0, err)
+        self.assertIn("Tracks of 1 validation events", out)
+        self.assertIn("field along z: 1.9", err)
+
+    def test_command_refuses(self) -> None:
+        code, _, err = self.run_main(self.folder, "--out", self.folder / "m")
+        self.assertEqual(code, 1)
+        self.assertIn("no *-hits.csv", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
