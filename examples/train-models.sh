@@ -86,7 +86,6 @@ adjust filter filter_bounded filter.cut=0.003 filter.max_edges_per_hit=10
 stage gnn gnn --start "$out/filter_bounded.safetensors"
 stage gnn_last gnn_last --start "$out/gnn.safetensors"
 adjust gnn_last default_large filter.max_edges_per_hit=8
-adjust default_large default first_pass.min_hits=0
 
 # The same networks without the features of cells.
 adjust default_large positions_start --without-cells filter.cut=0.001 \
@@ -105,12 +104,9 @@ python3 -m exatrkx widen "$out/accurate_bounded.safetensors" \
     --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_last accurate_large --start "$out/gnn_accurate.safetensors"
-adjust accurate_large accurate first_pass.min_hits=0
 
-# The chain of the papers: embedding, filter, graph network and connected components,
-# with nothing before or after them. It has to find everything itself, so it learns
-# from all hits, and of everything that collisions have: jets, tau leptons, top pairs.
-training='chain-full chain-full-more chain-field chain-top-few chain-top chain-top-many
+# Everything that collisions have: jets, tau leptons, top pairs.
+mixture='chain-full chain-full-more chain-field chain-top-few chain-top chain-top-many
 chain-top-most chain-dijets chain-jets chain-jets-more chain-jets-wide chain-jets-away
 chain-cores chain-cores-more chain-taus chain-taus-more chain-displaced'
 simulate chain-full 6 full 501000 --beam-spot trackml --displaced 0.24
@@ -132,6 +128,21 @@ simulate chain-cores-more 4 20 813000 --gun core:n=10 --merge
 simulate chain-taus 12 10 512000 --gun tau:n=20 --merge
 simulate chain-taus-more 8 10 812000 --gun tau:n=20 --merge
 simulate chain-displaced 8 medium 516000 --displaced 0.4 --decays 0.3 --merge --secondaries
+
+# The last trainings of default and accurate: all of it, and what they saw before. Half of
+# the events lose the hits of the first pass.
+training="$mixture train-medium train-full robust-medium robust-full-flat"
+adjust default_large default_start first_pass.min_hits=0
+stage filter_mixed filter_mixed --start "$out/default_start.safetensors"
+stage gnn_mixed default --start "$out/filter_mixed.safetensors"
+adjust accurate_large accurate_start first_pass.min_hits=0
+stage filter_accurate_mixed filter_accurate_mixed --start "$out/accurate_start.safetensors"
+stage gnn_accurate_mixed accurate --start "$out/filter_accurate_mixed.safetensors"
+
+# The chain of the papers: embedding, filter, graph network and connected components,
+# with nothing before or after them. It has to find everything itself, so it learns
+# from all hits.
+training=$mixture
 # It is trained on a GPU (DEVICE=cuda): on an H200 in ten minutes, on a core in a day.
 train="$train --device ${DEVICE:-cpu}"
 adjust accurate chain_start --networks-only
