@@ -1,11 +1,10 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors, positions.safetensors, accurate.safetensors and chain.safetensors.
-# $1: a folder for events and models. Events and the first two models take two and a half
-# hours of two cores, the third an hour and a quarter more. Further arguments go to every
-# training (--threads 2). Where it was stopped it goes on when it is run again; a
+# $1: a folder for events and models. All but chain takes about five hours of two cores, two
+# and a half of them up to positions. Further arguments go to every training (--threads 2). Where it was stopped it goes on when it is run again; a
 # training that is done is only validated once more.
-# Needs numpy, pyacts and, for chain, pythia8mc.
+# Needs numpy, pyacts and pythia8mc.
 set -eu
 out=$1
 shift
