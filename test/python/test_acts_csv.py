@@ -9,6 +9,7 @@ import contextlib
 import gzip
 import io
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from support import FolderCase, needs
@@ -53,13 +54,16 @@ class ActsCsv(FolderCase):
     def setUp(self) -> None:
         super().setUp()
         self.out = self.folder / "out"
+        self.options: list[str] = []
         for kind, text in FILES.items():
             (self.folder / f"event000000003-{kind}.csv").write_text(text)
 
     def run_main(self) -> tuple[int, str]:
         text = io.StringIO()
         with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            code = acts_csv.main([str(self.folder), "--out", str(self.out)])
+            code = acts_csv.main(
+                [str(self.folder), "--out", str(self.out), *self.options]
+            )
         return code, text.getvalue()
 
     def tables(self) -> dict[str, dict[str, np.ndarray]]:
@@ -106,6 +110,47 @@ class ActsCsv(FolderCase):
         np.testing.assert_array_equal(tables["hits"]["volume_id"], [23, 8])
         second = tables["particles"]["particle_id"][1]
         np.testing.assert_array_equal(tables["truth"]["particle_id"], [second, 0])
+
+    def test_local_positions(self) -> None:
+        """Turned by the modules, as before versions had global ones."""
+        event = self.folder / "event000000003"
+        rows = f"0,{PIXEL},1,2\n1,{STRIP},3,0\n"
+        Path(f"{event}-measurements.csv").write_text(
+            "measurement_id,geometry_id,local0,local1\n" + rows
+        )
+        turned = "rot_xu,rot_xv,rot_xw,rot_yu,rot_yv,rot_yw,rot_zu,rot_zv,rot_zw"
+        detector = self.folder / "detectors.csv"
+        detector.write_text(
+            f"volume_id,layer_id,module_id,cx,cy,cz,{turned}\n"
+            "23,14,300,50,0,-7,0.6,0.8,0,0.8,-0.6,0,0,0,-1\n"
+            "8,2,17,31,5,10,0,0,1,1,0,0,0,1,0\n"
+        )
+        self.options = ["--detector", str(detector)]
+        hits = self.tables()["hits"]
+        found = np.stack([hits[name] for name in "xyz"], axis=1)
+        np.testing.assert_allclose(found, [[31, 6, 12], [51.8, 2.4, -7]], rtol=1e-5)
+        detector.write_text(detector.read_text().replace("8,2,17", "8,2,18"))
+        code, text = self.run_main()
+        self.assertEqual(code, 1)
+        self.assertIn(f"detectors.csv: no module of geometry_id {PIXEL}", text)
+
+    def test_cells(self) -> None:
+        """Of each hit's first measurement, whichever name its column has."""
+        event = self.folder / "event000000003"
+        Path(f"{event}-spacepoint.csv").write_text(
+            SPACE_POINTS + f"2,4,{STRIP},{STRIP},1,2,3\n"
+        )
+        rows = f"{STRIP},2,7,8,0,0.5\n{PIXEL},0,1,2,0,0.25\n{STRIP},2,7,9,0,1\n"
+        for owner in ("measurement_id", "hit_id"):
+            Path(f"{event}-cells.csv").write_text(
+                f"geometry_id,{owner},channel0,channel1,timestamp,value\n" + rows
+            )
+            self.tables()
+            cells = trackml_csv.read_table(str(self.out / f"{event.name}-cells.csv.gz"))
+            np.testing.assert_array_equal(cells["hit_id"], [1, 2, 2, 4, 4])
+            np.testing.assert_array_equal(cells["ch0"], [1, 7, 7, 7, 7])
+            np.testing.assert_array_equal(cells["ch1"], [2, 8, 9, 8, 9])
+            np.testing.assert_array_equal(cells["value"], [0.25, 0.5, 1, 0.5, 1])
 
     def same_of_older(self, change: Callable[[str, str], tuple[str, str]]) -> None:
         """The tables stay where change gives each file another name and text."""

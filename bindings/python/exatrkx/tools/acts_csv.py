@@ -1,16 +1,20 @@
 """acts_csv -- events in the CSV files of ACTS as TrackML events.
 
-    exatrkx acts-csv DIR --out DIR2
+    exatrkx acts-csv DIR --out DIR2 [--detector detectors.csv]
 
 Reads eventN-hits.csv, -measurements.csv, -measurement-simhit-map.csv and
 -particles_simulated.csv (older versions: -particles_initial.csv or others, see
-PARTICLES), each also .csv.gz, as the examples of ACTS write them for any detector
-(CsvSimHitWriter, CsvMeasurementWriter, CsvParticleWriter), and writes hits, truth
-and particles of TrackML. Before version 44 a particle_id is one number. Positions are taken from the space points where
-eventN-spacepoint.csv is there (CsvSpacePointWriter), else the global positions of the
-measurements, which ACTS writes since 48. Volume, layer and module are fields of the
-geometry identifier. A space point of two particles counts as noise, a measurement of
-several as the first's. Cells are left out: these files have no pitches.
+PARTICLES), each also .csv.gz, as the examples of ACTS write them for any
+detector (CsvSimHitWriter, CsvMeasurementWriter, CsvParticleWriter), and writes
+hits, truth and particles of TrackML. Before version 44 a particle_id is one
+number. Positions are taken from the space points where eventN-spacepoint.csv is
+there (CsvSpacePointWriter), else the global positions of the measurements;
+older versions do not write these, and their plane modules are then wanted
+(--detector, as CsvTrackingGeometryWriter writes them) to turn local positions.
+Volume, layer and module are fields of the geometry identifier. A space point of
+two particles counts as noise, a measurement of several as the first's. Cells
+are read from eventN-cells.csv where it is there, of a space point its first
+measurement's; their pitches are in the detector's file.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -33,6 +37,8 @@ NO_MEASUREMENT = np.uint64(2**64 - 1)
 BARCODE = tuple(f"particle_id_{part}" for part in ("pv", "sv", "part", "gen", "subpart"))
 FIELDS = ((52, 12), (40, 12), (24, 16), (16, 8), (0, 16))  # of one number
 PARTICLES = ("particles_simulated", "particles_initial", "particles_selected", "particles")
+# The fields of a geometry identifier: shift and mask.
+MODULE = {"volume_id": (56, 0xFF), "layer_id": (36, 0xFFF), "module_id": (8, 0xFFFFF)}
 GENERATION_BIT = 24  # of a particle_id of TrackML
 
 
@@ -43,8 +49,9 @@ class ActsCsvError(ValueError):
 class Event:
     """The files of one event."""
 
-    def __init__(self, prefix: Path) -> None:
+    def __init__(self, prefix: Path, detector: str | None = None) -> None:
         self.prefix = prefix
+        self.detector = detector
 
     def find(self, kind: str) -> str | None:
         """The file of a kind, as the library chooses it; None = there is none."""
@@ -85,7 +92,8 @@ class Event:
         table = self.table(kind)
         for name in names:
             if name not in table.names:
-                raise ActsCsvError(f"{self.prefix}-{kind}.csv: no column {name}")
+                cure = ", without --detector" if name == "global_x" else ""
+                raise ActsCsvError(f"{self.prefix}-{kind}.csv: no column {name}{cure}")
         return table
 
     def has_space_points(self) -> bool:
@@ -101,8 +109,61 @@ def hits_of(event: Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         names = ("geometry_id_1", "measurement_id_1", "measurement_id_2")
         found = event.integers("spacepoint", *names)
         return where, found[:, 0], found[:, 1:]
+    if event.detector and "global_x" not in event.table("measurements").names:
+        geometry, measurements = alone_of(event, "measurements")
+        return from_local(event, event.detector, geometry), geometry, measurements
     where = event.floats("measurements", "global_x", "global_y", "global_z")
     return where, *alone_of(event, "measurements")
+
+
+def from_local(event: Event, detector: str, geometry: np.ndarray) -> np.ndarray:
+    """Positions [n, 3] of measurements on plane modules of a file of ACTS."""
+    rotation = tuple(f"rot_{axis}{side}" for axis in "xyz" for side in "uv")
+    centre = ("cx", "cy", "cz")
+    modules = trackml_csv.read_table(detector, (*MODULE, *centre, *rotation))
+    known = packed(*(modules[name] for name in MODULE))
+    row = trackml_csv.lookup(known, packed(*modules_of(geometry).values()))
+    if (row < 0).any():
+        lost = geometry[row < 0][0]
+        raise ActsCsvError(f"{detector}: no module of geometry_id {lost}")
+    axes = np.stack([modules[name] for name in rotation], axis=1).reshape(-1, 3, 2)
+    middle = np.stack([modules[name] for name in centre], axis=1)
+    local = event.floats("measurements", "local0", "local1")
+    moved: np.ndarray = middle[row] + np.einsum("nij,nj->ni", axes[row], local)
+    return moved
+
+
+def packed(volume: np.ndarray, layer: np.ndarray, module: np.ndarray) -> np.ndarray:
+    """One number for each module."""
+    return (volume << 32) + (layer << 20) + module
+
+
+def modules_of(geometry: np.ndarray) -> dict[str, np.ndarray]:
+    """Volume, layer and module of geometry identifiers."""
+    return {
+        name: ((geometry >> np.uint64(shift)) & np.uint64(mask)).astype(np.int64)
+        for name, (shift, mask) in MODULE.items()
+    }
+
+
+def cells_of(event: Event, measurements: np.ndarray) -> trackml_csv.Table:
+    """The cells of the first measurement of each hit."""
+    names = event.table("cells").names
+    owner = "measurement_id" if "measurement_id" in names else "hit_id"
+    found = event.integers("cells", owner, "channel0", "channel1")
+    order = np.argsort(found[:, 0], kind="stable")
+    owners, wanted = found[order, 0], measurements[:, 0]
+    first = np.searchsorted(owners, wanted)
+    n_cells = np.searchsorted(owners, wanted, "right") - first
+    hit = np.repeat(np.arange(len(measurements)), n_cells)
+    before = np.cumsum(n_cells) - n_cells
+    cell = order[np.arange(len(hit)) + (first - before)[hit]]
+    return {
+        "hit_id": hit + 1,
+        "ch0": found[cell, 1].astype(np.int64),
+        "ch1": found[cell, 2].astype(np.int64),
+        "value": event.floats("cells", "value")[cell, 0],
+    }
 
 
 def alone_of(event: Event, kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -161,16 +222,11 @@ def convert(event: Event) -> dict[str, trackml_csv.Table]:
     weight = weights.hit_weights(
         owner, true[:, 2], state[:, 2], np.hypot(state[:, 3], state[:, 4])
     )
-    fields = {"volume_id": (56, 0xFF), "layer_id": (36, 0xFFF)}
-    fields["module_id"] = (8, 0xFFFFF)
-    modules = {
-        name: ((geometry >> np.uint64(shift)) & np.uint64(mask)).astype(np.int64)
-        for name, (shift, mask) in fields.items()
-    }
     n_hits = np.bincount(owner[owner >= 0], minlength=len(state))
     charge = {"q": state[:, 6].astype(np.int64), "nhits": n_hits}
-    return {
-        "hits": {"hit_id": hit_id, **dict(zip("xyz", position.T)), **modules},
+    cells = {"cells": cells_of(event, measurements)} if event.find("cells") else {}
+    return cells | {
+        "hits": {"hit_id": hit_id, **dict(zip("xyz", position.T)), **modules_of(geometry)},
         "truth": {
             "hit_id": hit_id,
             "particle_id": np.append(particle_id, 0)[owner],
@@ -199,11 +255,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="files of ACTS")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR2")
+    parser.add_argument(
+        "--detector", metavar="FILE", help="modules, for measurements without global_x"
+    )
     options = parser.parse_args(arguments)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
         for prefix in prefixes(options.folder):
-            tables = convert(Event(prefix))
+            tables = convert(Event(prefix, options.detector))
             for kind, table in tables.items():
                 path = options.out / f"{prefix.name}-{kind}.csv.gz"
                 trackml_csv.write_table(str(path), table)
