@@ -135,7 +135,7 @@ def from_local(event: Event, detector: str, geometry: np.ndarray) -> np.ndarray:
 
 def packed(volume: np.ndarray, layer: np.ndarray, module: np.ndarray) -> np.ndarray:
     """One number for each module."""
-    return (volume << 32) + (layer << 20) + module
+    return np.asarray((volume << 32) + (layer << 20) + module)
 
 
 def modules_of(geometry: np.ndarray) -> dict[str, np.ndarray]:
