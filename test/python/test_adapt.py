@@ -120,6 +120,9 @@ class Choices(unittest.TestCase):
             self.assertEqual((len(train) + len(validation), len(validation)), (n, n_validation))
         with self.assertRaisesRegex(exatrkx.ArgumentError, "1 event"):
             split(some[:1])
+        for most, n_validation in ((1, 1), (2 * len(some[0]), 2)):
+            with mock.patch.object(adaptation, "MAX_VALIDATION_HITS", most):
+                self.assertEqual(len(split([some[0]] * 60)[1]), n_validation)
 
     def test_steps(self) -> None:
         found = facts.look(events())

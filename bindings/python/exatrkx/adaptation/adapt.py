@@ -43,6 +43,7 @@ from .stages import STAGES, steps_of, train, training
 
 VALIDATION_PART = 5  # one event in five
 MAX_VALIDATION = 12
+MAX_VALIDATION_HITS = 300000  # of all of them: each trial finds their tracks
 MIN_KEPT_PAIRS = 0.97  # of true edges, by the embedding
 FIRST_PASS_LAYERS = (7, 5, 4)
 GRAPH_GRID: dict[str, Sequence[Any]] = {
@@ -137,7 +138,7 @@ class Adaptation:
         """Train the stages one after the other; whether they are better together. The
         embedding of a shipped model is kept where it joins the hits of particles."""
         model, _ = self.chooser.best()
-        kept = kept_pairs(model, self.training, self.context)
+        kept = kept_pairs(model, self.validation, self.context)
         self.say(f"candidate edges: {kept:.4f} of the true ones")
         is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch
         stages = STAGES[1:] if is_enough else STAGES
@@ -182,13 +183,16 @@ def labelled(model: Model) -> Iterator[tuple[str, Model]]:
 
 
 def split(events: Sequence[Event]) -> tuple[list[Event], list[Event]]:
-    """Training and validation events: every fifth, at most twelve."""
+    """Training and validation events: every fifth, at most twelve, and no more hits
+    than trials can afford."""
     if len(events) < 2:
         raise _errors.ArgumentError(
             f"{len(events)} event: one to train on and one to validate are the least"
         )
     every = max(VALIDATION_PART, len(events) // MAX_VALIDATION)
-    chosen = set(range(1, len(events), every))
+    n_hits = np.cumsum([len(event) for event in events[1::every]])
+    n_chosen = max(int(np.sum(n_hits <= MAX_VALIDATION_HITS)), 1)
+    chosen = set(range(1, len(events), every)[:n_chosen])
     return (
         [event for k, event in enumerate(events) if k not in chosen],
         [event for k, event in enumerate(events) if k in chosen],
