@@ -141,14 +141,14 @@ class Adaptation:
         kept = kept_pairs(model, self.validation, self.context)
         self.say(f"candidate edges: {kept:.4f} of the true ones")
         is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch
-        stages = STAGES[1:] if is_enough else STAGES
+        stages = [name for name in STAGES[is_enough:] if name in model.stages]
         steps: Model | None = None if from_scratch else model
         for stage in stages:
             n = steps_of(stage, model, self.facts, self.seconds, stages)
             config = training(stage, model, self.facts, n, from_scratch)
             steps = self.trained(config, steps)
-        assert steps is not None
-        is_better = self.chooser.choose("training", labelled(steps))
+        trained = model if steps is None else steps
+        is_better = self.chooser.choose("training", labelled(trained))
         self.tell()
         return is_better
 

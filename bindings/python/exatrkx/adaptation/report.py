@@ -167,7 +167,8 @@ def text(found: dict[str, Any]) -> str:
     lines = []
     for title, head, rows in tables(found):
         lines += ["", title]
-        cells = [[_html.number(cell) for cell in row] for row in [head, *rows]]
+        shown = [head, *rows] if any(head) else rows
+        cells = [[_html.number(cell) for cell in row] for row in shown]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
             padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
