@@ -1,8 +1,9 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors, positions.safetensors, accurate.safetensors and chain.safetensors.
-# $1: a folder for events and models. All but chain takes about five hours of two cores, two
-# and a half of them up to positions. Further arguments go to every training (--threads 2). Where it was stopped it goes on when it is run again; a
+# $1: a folder for events and models. All but chain takes about five hours of two
+# cores, two and a half of them up to positions. Further arguments go to every
+# training (--threads 2). Where it was stopped it goes on when it is run again; a
 # training that is done is only validated once more.
 # Needs numpy, pyacts and pythia8mc.
 set -eu
@@ -91,7 +92,7 @@ adjust default_large positions_start --without-cells filter.cut=0.001 \
     filter.max_edges_per_hit=16
 stage filter_positions filter_positions --start "$out/positions_start.safetensors"
 stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
-adjust gnn_positions positions first_pass.min_hits=0
+adjust gnn_positions positions_large first_pass.min_hits=0
 
 # The filter on the candidates of a wider radius, and the graph network of twice the
 # width that starts as the one of default.
@@ -128,7 +129,7 @@ simulate chain-taus 12 10 512000 --gun tau:n=20 --merge
 simulate chain-taus-more 8 10 812000 --gun tau:n=20 --merge
 simulate chain-displaced 8 medium 516000 --displaced 0.4 --decays 0.3 --merge --secondaries
 
-# The last trainings of default and accurate: all of it, and what they saw before. Half of
+# The last trainings of these three: all of it, and what they saw before. Half of
 # the events lose the hits of the first pass.
 training="$mixture train-medium train-full robust-medium robust-full-flat"
 adjust default_large default_start first_pass.min_hits=0
@@ -137,6 +138,8 @@ stage gnn_mixed default --start "$out/filter_mixed.safetensors"
 adjust accurate_large accurate_start first_pass.min_hits=0
 stage filter_accurate_mixed filter_accurate_mixed --start "$out/accurate_start.safetensors"
 stage gnn_accurate_mixed accurate --start "$out/filter_accurate_mixed.safetensors"
+stage filter_positions_mixed filter_positions_mixed --start "$out/positions_large.safetensors"
+stage gnn_positions_mixed positions --start "$out/filter_positions_mixed.safetensors"
 
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
