@@ -4,7 +4,8 @@
 
 mutate.py --compile COMMAND --sanitize FLAGS --link COMMAND --objects OBJECTS
           --libraries LIBRARIES --faults-objects OBJECTS
-          --faults-libraries LIBRARIES [--share S] [--seed N] [--out FOLDER] [SOURCE ...]
+          --faults-libraries LIBRARIES [--share S] [--seed N] [--seconds N] [--out FOLDER]
+          [SOURCE ...]
 
 A mutant has one comparison, operator or constant changed, one statement removed
 or one condition turned round. It is killed when one of the suites of its source
@@ -12,7 +13,8 @@ or one condition turned round. It is killed when one of the suites of its source
 access beyond an array fails. Those that do not compile are left out, and those
 with the machine code of the source without --sanitize, which are the same
 program. The last line of each source and of the whole is the share that was killed; survivors
-are listed. --share: of all mutants of a source, drawn with --seed.
+are listed. --share: of all mutants of a source, drawn with --seed. --seconds: no
+mutant is begun later; sources are then taken in an order drawn with --seed.
 """
 import argparse
 import os
@@ -22,6 +24,7 @@ import resource
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 # The suites that test a source, the one that kills most first; faults:NAME is the
@@ -168,6 +171,7 @@ class Mutator:
     def __init__(self, options):
         self.options = options
         self.out = Path(options.out)
+        self.end = time.monotonic() + (options.seconds or float("inf"))
         self.out.mkdir(parents=True, exist_ok=True)
         # Else every run of some suites compiles it.
         subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8",
@@ -232,6 +236,8 @@ class Mutator:
             self.options.share * len(mutants)))))
         killed = tried = 0
         for begin, end, new in wanted:
+            if time.monotonic() > self.end:
+                break
             mutant = text[:begin] + new + text[end:]
             made = self.compile(mutant, name)
             if made is None or made == original:
@@ -254,14 +260,23 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--out", default="build/mutation")
     parser.add_argument("--least", type=float, default=0.9)
     parser.add_argument("sources", nargs="*", default=[])
     options = parser.parse_args()
     mutator = Mutator(options)
-    sums = [mutator.run(path) for path in options.sources or SUITES]
-    killed, tried = (sum(column) for column in zip(*sums))
-    print(f"mutation: {killed} of {tried} mutants killed, {killed / tried:.1%}")
+    sources = options.sources or list(SUITES)
+    if options.seconds:
+        random.Random(options.seed).shuffle(sources)
+    killed = tried = 0
+    for path in sources:
+        if time.monotonic() > mutator.end:
+            break
+        one = mutator.run(path)
+        killed, tried = killed + one[0], tried + one[1]
+    print(f"mutation: {killed} of {tried} mutants killed, "
+          f"{killed / max(tried, 1):.1%}")
     return killed < options.least * tried
 
 
