@@ -13,6 +13,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -248,6 +249,26 @@ ETX_TEST(test_train_checkpoint_of_another_trainer_is_refused)
     ck_assert_ok(etx_trainer_add_event(bench.trainer, bench.event[0], 0));
     ck_assert_fails(
         train_bench_load(bench.trainer), ETX_ERR_ARGUMENT, "events");
+    bench.trainer->training.n_hits++;
+    train_bench_save(bench.trainer);
+    bench.trainer->training.n_hits--;
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_ARGUMENT, "events of");
+    train_bench_remove();
+}
+
+ETX_TEST(test_train_checkpoint_keeps_results)
+{
+    scoped_bench bench = train_bench_new(1, 1, NULL);
+    train_bench_validate(bench.trainer);
+    const struct etx_train_result found = bench.trainer->result;
+    ck_assert(found.efficiency > 0.0 && found.purity > 0.0);
+    train_bench_save(bench.trainer);
+    memset(&bench.trainer->result, 0, sizeof found);
+    ck_assert_ok(train_bench_load(bench.trainer));
+    ck_assert(bench.trainer->result.efficiency == found.efficiency);
+    ck_assert(bench.trainer->result.purity == found.purity);
+    ck_assert(bench.trainer->result.auc == found.auc);
     train_bench_remove();
 }
 
@@ -274,19 +295,25 @@ ETX_TEST(test_train_checkpoint_of_another_order_is_refused, .rows = 2)
 }
 
 /* A file may be whole and still need a graph of all pairs. */
-ETX_TEST(test_train_checkpoint_thresholds_are_checked, .rows = 3)
+ETX_TEST(test_train_checkpoint_thresholds_are_checked, .rows = 5)
 {
-    static const float bad[] = {-1.0f, 1e31f, NAN};
-    float radius;
+    static const struct {
+        int threshold;
+        float bad;
+    } rows[] = {{0, -1.0f}, {0, 1e31f}, {0, NAN}, {1, 1.5f}, {2, 1.5f}};
+    char named[16];
 
     scoped_bench bench = train_bench_new(0, 1, NULL);
-    radius = bench.trainer->model->radius;
-    bench.trainer->model->radius = bad[_i];
+    struct etx_model *const model = bench.trainer->model;
+    float *const at[] = {&model->radius, &model->filter_cut, &model->label.cut};
+    float *const threshold = at[rows[_i].threshold];
+    const float good = *threshold;
+    *threshold = rows[_i].bad;
     train_bench_save(bench.trainer);
-    bench.trainer->model->radius = radius;
-    ck_assert_fails(
-        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "threshold 0");
-    ck_assert(bench.trainer->model->radius == radius);
+    *threshold = good;
+    snprintf(named, sizeof named, "threshold %d", rows[_i].threshold);
+    ck_assert_fails(train_bench_load(bench.trainer), ETX_ERR_FORMAT, named);
+    ck_assert(*threshold == good);
     train_bench_remove();
 }
 
@@ -334,6 +361,25 @@ ETX_TEST(test_train_checkpoint_mean_losses_are_checked, .rows = 2)
     ck_assert_fails(
         train_bench_load(bench.trainer), ETX_ERR_FORMAT, "mean loss");
     ck_assert(*mean == good);
+    train_bench_remove();
+}
+
+/* A window of the mean is that of the config. */
+ETX_TEST(test_train_checkpoint_mean_steps_are_checked, .rows = 4)
+{
+    scoped_bench bench =
+        train_bench_new(0, 1, "{'stability': {'spike_factor': 4}}");
+    const int32_t window = bench.trainer->config.stability.spike_window;
+    train_bench_steps(bench.trainer, 2);
+    struct etx_train_mean *const mean =
+        _i < 2 ? &bench.trainer->progress.mean
+               : &bench.trainer->snapshot.progress.mean;
+    const struct etx_train_mean good = *mean;
+    mean->n = _i % 2 == 0 ? -1 : window + 1;
+    train_bench_save(bench.trainer);
+    *mean = good;
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "a mean over");
     train_bench_remove();
 }
 
