@@ -232,8 +232,8 @@ done:
     return status;
 }
 
-static etx_status add_cells(
-    struct cluster *clusters, int64_t n_hits, const struct etx_cells *cells)
+static etx_status add_cells(struct cluster *clusters, int64_t *n_repeated,
+    int64_t n_hits, const struct etx_cells *cells)
 {
     uint8_t *is_repeated = NULL;
     etx_status status;
@@ -243,6 +243,7 @@ static etx_status add_cells(
     ETX_CHECK(find_repeated(is_repeated, n_hits, cells));
     for (int64_t k = 0; k < cells->n_cells; k++) {
         ETX_POLL(k);
+        *n_repeated += is_repeated[k];
         if (!is_repeated[k])
             add_cell(&clusters[cells->hit[k]], cells->channel0[k],
                 cells->channel1[k], cells->value[k]);
@@ -257,18 +258,20 @@ etx_status etx_event_replace_cells(struct etx_event *event,
 {
     struct cluster *clusters = NULL;
     float *features = NULL;
+    int64_t n_repeated = 0;
     etx_status status = ETX_OK;
     const int64_t n = event->n_hits;
 
     ETX_NEW(clusters, n, "clusters");
     ETX_CHECK(etx_alloc(
         &features, n, ETX_N_CELL_FEATURES * sizeof *features, "cell features"));
-    ETX_CHECK(add_cells(clusters, n, cells));
+    ETX_CHECK(add_cells(clusters, &n_repeated, n, cells));
 
     struct work work = {event, detector, clusters, features};
     ETX_CHECK(etx_parallel_ranges(NULL, n, BLOCK, describe_block, &work));
     etx_free(event->cell_features);
     event->cell_features = features;
+    event->n_repeated_cells = n_repeated;
     features = NULL;
 done:
     etx_free(features);

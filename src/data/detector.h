@@ -12,6 +12,7 @@ struct etx_detector_module {
     float rotation[9];    /* [3, 3] local u, v, w (columns) to global x, y, z */
     float half_thickness; /* module_t, mm */
     float pitch_u, pitch_v; /* mm */
+    float half_diagonal;    /* mm, of its face; 0: not known */
 };
 
 /* For qsort: by volume_id, layer_id, module_id. */

@@ -24,6 +24,8 @@ enum {
     HALF_THICKNESS = ROTATION + 9,
     PITCH_U,
     PITCH_V,
+    HALF_U,
+    HALF_V,
     N_COLUMNS
 };
 
@@ -46,6 +48,8 @@ static const struct etx_csv_wanted columns[N_COLUMNS] = {
     {"module_t", ETX_CSV_FLOAT},
     {"pitch_u", ETX_CSV_FLOAT},
     {"pitch_v", ETX_CSV_FLOAT},
+    {"module_maxhu", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
+    {"module_hv", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
 };
 
 /* Whether the columns of rotation [3, 3] are unit vectors at right angles. */
@@ -65,6 +69,19 @@ static int is_rotation(const float *rotation)
     return 1;
 }
 
+/* Half of the diagonal of the smallest rectangle around a module, mm; 0: not
+ * known, as for shapes that have no two half lengths. */
+static float half_diagonal(const struct etx_csv *csv, int64_t row)
+{
+    const float *const half_u = csv->float_values[HALF_U];
+    const float *const half_v = csv->float_values[HALF_V];
+
+    return half_u != NULL && half_v != NULL && half_u[row] > 0.0f &&
+                   half_v[row] > 0.0f
+               ? sqrtf(half_u[row] * half_u[row] + half_v[row] * half_v[row])
+               : 0.0f;
+}
+
 static etx_status read_module(
     struct etx_detector_module *module, const struct etx_csv *csv, int64_t row)
 {
@@ -78,6 +95,7 @@ static etx_status read_module(
     module->half_thickness = csv->float_values[HALF_THICKNESS][row];
     module->pitch_u = csv->float_values[PITCH_U][row];
     module->pitch_v = csv->float_values[PITCH_V][row];
+    module->half_diagonal = half_diagonal(csv, row);
     if (!is_rotation(module->rotation))
         return etx_csv_fail(
             csv, row, ROTATION, "starts nine numbers that are no rotation");

@@ -104,6 +104,7 @@ ETX_TEST(test_arguments_events)
     const int64_t long_ids[N_HITS] = {0};
     const int64_t offsets[] = {0, 0, 1};
     const float values[N_HITS * 6] = {0};
+    char text[8];
 
     EACH_NULL(etx_event_create(A(0, &o.new_event), N_HITS, NULL, A(1, points)),
         "out", "positions");
@@ -124,6 +125,11 @@ ETX_TEST(test_arguments_events)
         "event", "hits", "particle_ids");
     EACH_NULL(etx_event_set_truth(A(0, o.event), A(1, long_ids), NULL, 0, NULL),
         "event", "particle_ids");
+    EACH_NULL(
+        etx_event_check(A(0, text), sizeof text, A(1, o.event), NULL, NULL),
+        "text", "event");
+    ck_assert_refused(etx_event_check(text, 0, o.event, NULL, NULL),
+        "text_bytes 0 is below 1");
     EACH_NULL(
         etx_detector_read(A(0, &o.new_detector), A(1, "none")), "out", "path");
     EACH_NULL(etx_event_read_trackml(A(0, &o.new_event), A(1, "none"), NULL),

@@ -133,6 +133,7 @@ ETX_TEST(test_features_cells_repeated)
     ck_assert_int_eq(n_kept, 2 * 4 * 8 * 2);
     ck_assert_ok(etx_event_set_cells(
         event, N, hit, channel[0], channel[1], value, &detector));
+    ck_assert_int_eq(event->n_repeated_cells, N - n_kept);
     ck_assert_ok(etx_event_set_cells(without, n_kept, kept_hit, kept_channel[0],
         kept_channel[1], kept_value, &detector));
     ck_assert_float_eq(etx_event_cell_features(event)[0], 64.0f);

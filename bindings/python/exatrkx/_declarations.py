@@ -464,6 +464,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "etx_event_set_shared_hits": (c.c_int32, [
         etx_event, Int64, c.c_void_p, c.c_void_p,
     ]),
+    "etx_event_check": (c.c_int32, [
+        c.c_char_p, Int64, etx_event, etx_detector, etx_model,
+    ]),
     "etx_event_n_hits": (c.c_int64, [etx_event]),
     "etx_event_hit_ids": (c.c_void_p, [etx_event]),
     "etx_event_positions": (c.c_void_p, [etx_event]),

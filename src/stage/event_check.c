@@ -1,0 +1,379 @@
+/* stage/event_check.c -- what of an event does not fit its detector or model.
+ *
+ * All of it is legal input that costs tracks. The bounds are wide: neither
+ * noise nor misalignment nor smearing reaches them.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/event_check.h"
+
+#include "base/check.h"
+#include "base/constants.h"
+#include "base/heap.h"
+#include "base/select.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define MIN_HITS     20   /* fewer tell nothing about units */
+#define MIN_REACH    20.0 /* mm, of the hits of any detector */
+#define UNIT_FACTOR  5.0  /* between the reach of hits and modules */
+#define MAX_SHARE    0.01 /* of the hits, that are elsewhere */
+#define MARGIN       10.0 /* mm from a module: points of two strips */
+#define CROWD        50   /* hits on a module */
+#define CROWD_FACTOR 10   /* times the mean of the other modules of its layer */
+#define MIN_ARCS     20   /* true tracks that measure a field */
+#define MIN_ARC_HITS 4    /* of such a track */
+#define MIN_ARC_PT   0.3  /* GeV */
+#define FIELD_FACTOR 2.0  /* between that field and the model's */
+
+/* What was found, one after the other. */
+struct report {
+    char *text;
+    int64_t size, used;
+};
+
+/* Integers and text only: other numbers depend on the host's locale. */
+__attribute__((format(printf, 2, 3))) static void say(
+    struct report *report, const char *format, ...)
+{
+    const int64_t left = report->size - report->used;
+    char line[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    const int n = snprintf(report->text + report->used, (size_t)left, "%s%s",
+        report->used > 0 ? "; " : "", line);
+
+    report->used += n < left ? n : left - 1;
+}
+
+static int is_many(int64_t n, int64_t n_hits)
+{
+    return (double)n > MAX_SHARE * (double)n_hits;
+}
+
+/* ----------------------------------------------------------------- units -- */
+
+static double reach_of(const float *point)
+{
+    return fmax(fabs((double)point[0]),
+        fmax(fabs((double)point[1]), fabs((double)point[2])));
+}
+
+/* 1: lengths are in another unit than mm, which is said. */
+static int check_unit(struct report *report, const struct etx_event *event,
+    const struct etx_detector *detector)
+{
+    double hits = 0.0;
+    double modules = 0.0;
+
+    for (int64_t i = 0; i < event->n_hits; i++)
+        hits = fmax(hits, reach_of(event->position + 3 * i));
+    for (int64_t k = 0; detector != NULL && k < detector->n_modules; k++)
+        modules = fmax(modules, reach_of(detector->modules[k].center));
+    if (event->n_hits < MIN_HITS)
+        return 0;
+    if (modules > 0.0 &&
+        (hits * UNIT_FACTOR < modules || hits > modules * UNIT_FACTOR)) {
+        say(report,
+            "hits reach to %" PRId64 " mm, modules to %" PRId64
+            ": lengths are wanted in mm",
+            (int64_t)llround(hits), (int64_t)llround(modules));
+        return 1;
+    }
+    if (hits < MIN_REACH)
+        say(report, "no hit is %d mm from the origin: lengths are wanted in mm",
+            (int)MIN_REACH);
+    return hits < MIN_REACH;
+}
+
+/* --------------------------------------------------------------- modules -- */
+
+/* How far a hit is from its module, mm; 0: it may be on it. */
+static double distance_of(
+    const struct etx_detector_module *module, const float *position)
+{
+    double square = 0.0;
+    double normal = 0.0;
+
+    for (int32_t k = 0; k < 3; k++) {
+        const double along = (double)position[k] - (double)module->center[k];
+
+        square += along * along;
+        normal += along * (double)module->rotation[3 * k + 2];
+    }
+    const double plane = sqrt(fmax(0.0, square - normal * normal));
+    const double above = fabs(normal) - (double)module->half_thickness;
+    const double outside = module->half_diagonal > 0.0f
+                               ? plane - (double)module->half_diagonal
+                               : 0.0;
+    const double distance = fmax(above, outside);
+
+    return distance > MARGIN ? distance : 0.0;
+}
+
+/* A module with far more hits than others of its layer: count [n_modules]. */
+static void check_crowds(struct report *report,
+    const struct etx_detector *detector, const int32_t *count)
+{
+    const struct etx_detector_module *const module = detector->modules;
+
+    for (int64_t begin = 0, end; begin < detector->n_modules; begin = end) {
+        int64_t n_hits = 0;
+        int64_t n_hit = 0;
+        int64_t most = begin;
+
+        for (end = begin; end < detector->n_modules &&
+                          module[end].volume_id == module[begin].volume_id &&
+                          module[end].layer_id == module[begin].layer_id;
+             end++) {
+            n_hits += count[end];
+            n_hit += count[end] > 0;
+            most = count[end] > count[most] ? end : most;
+        }
+        const int64_t n_others = n_hit > 1 ? n_hit - 1 : 1;
+
+        if (count[most] >= CROWD &&
+            count[most] * n_others > CROWD_FACTOR * (n_hits - count[most]))
+            say(report,
+                "%d hits are on module (%d, %d, %d), more than %d times the "
+                "mean of others of its layer",
+                count[most], module[most].volume_id, module[most].layer_id,
+                module[most].module_id, CROWD_FACTOR);
+    }
+}
+
+/* Whether hits are where their modules are. */
+static etx_status check_modules(struct report *report,
+    const struct etx_event *event, const struct etx_detector *detector)
+{
+    int32_t *count = NULL;
+    int64_t n_unknown = 0;
+    int64_t n_off = 0;
+    int64_t unknown = 0;
+    int64_t off = 0;
+    etx_status status;
+
+    ETX_NEW(count, detector->n_modules, "hits of modules");
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const struct etx_detector_module *const module =
+            etx_detector_find(detector, event->volume_id[i], event->layer_id[i],
+                event->module_id[i]);
+
+        if (module == NULL) {
+            unknown = n_unknown++ == 0 ? i : unknown;
+            continue;
+        }
+        count[module - detector->modules]++;
+        if (distance_of(module, event->position + 3 * i) > 0.0)
+            off = n_off++ == 0 ? i : off;
+    }
+    if (is_many(n_unknown, event->n_hits))
+        say(report,
+            "%" PRId64 " of %" PRId64 " hits are on modules that the detector "
+            "lacks, the first on (%d, %d, %d)",
+            n_unknown, event->n_hits, event->volume_id[unknown],
+            event->layer_id[unknown], event->module_id[unknown]);
+    if (is_many(n_off, event->n_hits))
+        say(report,
+            "%" PRId64 " of %" PRId64 " hits are more than %d mm from their "
+            "modules, the first of hit_id %" PRId64,
+            n_off, event->n_hits, (int)MARGIN, event->hit_id[off]);
+    check_crowds(report, detector, count);
+done:
+    etx_free(count);
+    return status;
+}
+
+/* ---------------------------------------------------------------- stages -- */
+
+/* Whether the model knows the layers, and its stages that need them run. */
+static etx_status check_layers(struct report *report,
+    const struct etx_event *event, const struct etx_completion *completion)
+{
+    int32_t *layer = NULL;
+    int64_t n_unknown = 0;
+    int64_t unknown = 0;
+    etx_status status;
+
+    ETX_NEW(layer, event->n_hits, "layers of hits");
+    etx_completion_layers(layer, completion, event);
+    for (int64_t i = 0; i < event->n_hits; i++)
+        if (layer[i] < 0)
+            unknown = n_unknown++ == 0 ? i : unknown;
+    if (is_many(n_unknown, event->n_hits))
+        say(report,
+            "%" PRId64 " of %" PRId64 " hits are on layers that the model does "
+            "not know, the first on volume %d, layer %d",
+            n_unknown, event->n_hits, event->volume_id[unknown],
+            event->layer_id[unknown]);
+done:
+    etx_free(layer);
+    return status;
+}
+
+/* ----------------------------------------------------------------- field -- */
+
+/* Hits of a particle: the nearest to its vertex, the farthest, and the one
+ * whose distance is nearest to their mean. */
+struct arc {
+    int32_t n_hits, first, middle, last;
+    double near, far, miss;
+};
+
+static double distance_from(const float *a, const float *b)
+{
+    const double x = (double)a[0] - (double)b[0];
+    const double y = (double)a[1] - (double)b[1];
+    const double z = (double)a[2] - (double)b[2];
+
+    return sqrt(x * x + y * y + z * z);
+}
+
+static void measure_arcs(struct arc *arc, const struct etx_event *event)
+{
+    for (int64_t round = 0; round < 2; round++)
+        for (int64_t i = 0; i < event->n_hits; i++) {
+            const int32_t row = event->particle_row[i];
+
+            if (row < 0)
+                continue;
+            struct arc *const a = &arc[row];
+            const double distance = distance_from(
+                event->position + 3 * i, event->particles[row].vertex);
+            const double miss = fabs(distance - 0.5 * (a->near + a->far));
+
+            if (round == 1) {
+                if (a->miss < 0.0 || miss < a->miss) {
+                    a->middle = (int32_t)i;
+                    a->miss = miss;
+                }
+                continue;
+            }
+            if (a->n_hits == 0 || distance < a->near) {
+                a->first = (int32_t)i;
+                a->near = distance;
+            }
+            if (a->n_hits == 0 || distance > a->far) {
+                a->last = (int32_t)i;
+                a->far = distance;
+            }
+            a->miss = -1.0;
+            a->n_hits++;
+        }
+}
+
+/* The field along z that bends a particle so, T; 0: not known. */
+static double field_of(const struct arc *arc, const struct etx_event *event,
+    const etx_particle *particle)
+{
+    const float *const a = event->position + 3 * (int64_t)arc->first;
+    const float *const b = event->position + 3 * (int64_t)arc->middle;
+    const float *const c = event->position + 3 * (int64_t)arc->last;
+    const double px = (double)particle->momentum[0];
+    const double py = (double)particle->momentum[1];
+    const double pt = sqrt(px * px + py * py);
+
+    if (arc->n_hits < MIN_ARC_HITS || pt < MIN_ARC_PT)
+        return 0.0;
+    const double ux = (double)b[0] - (double)a[0];
+    const double uy = (double)b[1] - (double)a[1];
+    const double vx = (double)c[0] - (double)a[0];
+    const double vy = (double)c[1] - (double)a[1];
+    const double wx = vx - ux;
+    const double wy = vy - uy;
+    const double lengths =
+        sqrt((ux * ux + uy * uy) * (vx * vx + vy * vy) * (wx * wx + wy * wy));
+
+    return lengths > 0.0 ? -2.0 * (ux * vy - uy * vx) / lengths *
+                               particle->charge * pt / ETX_GEV_PER_T_MM
+                         : 0.0;
+}
+
+/* Whether true tracks bend as those that the model has learned from. */
+static etx_status check_field(struct report *report,
+    const struct etx_event *event, const struct etx_completion *completion)
+{
+    const double learned = (double)completion->field[0];
+    struct arc *arc = NULL;
+    uint64_t *key = NULL;
+    float *field = NULL;
+    int64_t n = 0;
+    etx_status status;
+
+    ETX_NEW(arc, event->n_particles, "arcs of particles");
+    ETX_NEW(key, event->n_particles, "order of fields");
+    ETX_NEW(field, event->n_particles, "fields of particles");
+    measure_arcs(arc, event);
+    for (int64_t k = 0; k < event->n_particles; k++) {
+        field[n] = (float)field_of(&arc[k], event, &event->particles[k]);
+        if (field[n] != 0.0f) {
+            key[n] = etx_ordered_key(field[n], (int32_t)n);
+            n++;
+        }
+    }
+    if (n < MIN_ARCS)
+        goto done;
+    etx_select(key, n, n / 2 + 1);
+    uint64_t middle = 0;
+    for (int64_t k = 0; k <= n / 2; k++)
+        middle = key[k] > middle ? key[k] : middle;
+    const double needed = (double)field[(uint32_t)middle];
+
+    if (needed / learned < 1.0 / FIELD_FACTOR ||
+        needed / learned > FIELD_FACTOR)
+        say(report,
+            "true tracks bend as in %" PRId64 " mT, the model has learned in "
+            "%" PRId64 " mT: another field, or momenta that are not in GeV",
+            (int64_t)llround(1e3 * needed), (int64_t)llround(1e3 * learned));
+done:
+    etx_free(arc);
+    etx_free(key);
+    etx_free(field);
+    return status;
+}
+
+/* ----------------------------------------------------------------- event -- */
+
+static etx_status check_model(struct report *report,
+    const struct etx_event *event, const struct etx_model *model)
+{
+    etx_status status = ETX_OK;
+
+    if (model->completion == NULL)
+        return ETX_OK;
+    if (event->layer_id == NULL)
+        say(report, "%sthe tracks are not completed: the event has no modules",
+            model->first_pass != NULL ? "there is no first pass, " : "");
+    else
+        ETX_CHECK(check_layers(report, event, model->completion));
+    if (event->particle_row != NULL)
+        ETX_CHECK(check_field(report, event, model->completion));
+done:
+    return status;
+}
+
+etx_status etx_stage_check_event(char *text, int64_t text_bytes,
+    const struct etx_event *event, const struct etx_detector *detector,
+    const struct etx_model *model)
+{
+    struct report report = {text, text_bytes, 0};
+    etx_status status = ETX_OK;
+
+    text[0] = '\0';
+    if (event->n_repeated_cells > 0)
+        say(&report, "%" PRId64 " cells are repeated, and count once",
+            event->n_repeated_cells);
+    if (check_unit(&report, event, detector))
+        return ETX_OK;
+    if (detector != NULL && event->layer_id != NULL)
+        ETX_CHECK(check_modules(&report, event, detector));
+    if (model != NULL)
+        ETX_CHECK(check_model(&report, event, model));
+done:
+    return status;
+}

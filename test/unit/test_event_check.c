@@ -1,0 +1,189 @@
+/* test_event_check.c -- what of an event does not fit, and is said.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "data/event.h"
+
+#define CROWD 120
+
+struct world {
+    const char *name;
+    void (*make)(etx_event *event);
+    const char *text; /* of the report; "" where it is empty */
+};
+
+static void make_nothing(etx_event *event)
+{
+    (void)event;
+}
+
+static void scale(etx_event *event, float factor)
+{
+    for (int64_t k = 0; k < 3 * event->n_hits; k++)
+        event->position[k] *= factor;
+}
+
+static void make_metres(etx_event *event)
+{
+    scale(event, 1e-3f);
+}
+
+static void make_centimetres(etx_event *event)
+{
+    scale(event, 0.1f);
+}
+
+static void make_micrometres(etx_event *event)
+{
+    scale(event, 1e3f);
+}
+
+static void make_mev(etx_event *event)
+{
+    for (int64_t p = 0; p < event->n_particles; p++)
+        for (int32_t k = 0; k < 3; k++)
+            event->particles[p].momentum[k] *= 1e3f;
+}
+
+static void make_turned_charges(etx_event *event)
+{
+    for (int64_t p = 0; p < event->n_particles; p++)
+        event->particles[p].charge *= -1;
+}
+
+static void make_unknown(etx_event *event)
+{
+    for (int64_t i = 0; i < event->n_hits; i += 10)
+        event->volume_id[i] = 99;
+}
+
+static void make_one_module(etx_event *event)
+{
+    for (int64_t i = 0; i < event->n_hits; i++)
+        event->module_id[i] = 0;
+}
+
+static void make_shifted(etx_event *event)
+{
+    for (int64_t i = 0; i < event->n_hits; i += 10)
+        event->position[3 * i + 2] += 100.0f;
+}
+
+/* A hundredth of a hundred hits is no fault. */
+static void make_misplaced_hit(etx_event *event)
+{
+    event->position[0] += 100.0f;
+    event->module_id[1] = 1000000;
+}
+
+static void make_misaligned(etx_event *event)
+{
+    scale(event, 1.002f);
+}
+
+static void make_crowd(etx_event *event)
+{
+    for (int64_t i = 1; i < CROWD; i++) {
+        event->volume_id[i] = event->volume_id[0];
+        event->layer_id[i] = event->layer_id[0];
+        event->module_id[i] = event->module_id[0];
+        memcpy(event->position + 3 * i, event->position,
+            3 * sizeof *event->position);
+    }
+}
+
+static const struct world worlds[] = {
+    {"right", make_nothing, ""},
+    {"m", make_metres, "hits reach to 3 mm, modules to 29"},
+    {"cm", make_centimetres, "hits reach to 29"},
+    {"um", make_micrometres, "lengths are wanted in mm"},
+    {"MeV", make_mev, "momenta that are not in GeV"},
+    {"charges", make_turned_charges, "bend as in -"},
+    {"unknown", make_unknown,
+        "modules that the detector lacks, the first on (99,"},
+    {"layers", make_unknown,
+        "layers that the model does not know, the first on "
+        "volume 99,"},
+    {"modules", make_one_module, "892 of 892 hits are on modules that the "},
+    {"shifted", make_shifted,
+        "are more than 10 mm from their modules, the first "
+        "of hit_id 1"},
+    {"few", make_misplaced_hit, ""},
+    {"misaligned", make_misaligned, ""},
+    {"crowd", make_crowd, "hits are on module (7, 2, "},
+};
+
+static void check(char text[1024], const etx_event *event, int has_both)
+{
+    scoped_detector *detector = NULL;
+    scoped_model *model = NULL;
+
+    if (has_both) {
+        ck_assert_ok(
+            etx_detector_read(&detector, etx_test_example("detectors.csv.gz")));
+        ck_assert_ok(
+            etx_model_load(&model, "examples/models/default.safetensors"));
+    }
+    ck_assert_ok(etx_event_check(text, 1024, event, detector, model));
+}
+
+ETX_TEST(test_event_check, .rows = ROWS(worlds))
+{
+    const struct world *const world = &worlds[_i];
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char text[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    world->make(event);
+    check(text, event, 1);
+    ck_assert_msg(world->text[0] == '\0' ? text[0] == '\0'
+                                         : strstr(text, world->text) != NULL,
+        "%s: \"%s\" lacks \"%s\"", world->name, text, world->text);
+}
+
+/* Without detector and model: hits alone tell little. */
+ETX_TEST(test_event_check_alone)
+{
+    static const float point[] = {1, 2, 3};
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    scoped_event *single = etx_test_event(1, point);
+    char text[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    make_centimetres(event);
+    check(text, event, 0);
+    ck_assert_str_eq(text, "");
+    scale(event, 0.01f);
+    check(text, event, 0);
+    ck_assert_str_eq(
+        text, "no hit is 20 mm from the origin: lengths are wanted in mm");
+    check(text, single, 0);
+    ck_assert_str_eq(text, "");
+    ck_assert_ok(etx_event_check(text, sizeof text, single, NULL, model));
+    ck_assert_str_eq(text, "there is no first pass, the tracks are not "
+                           "completed: the event has no modules");
+}
+
+/* Each fault is said, one after the other, cut where text ends. */
+ETX_TEST(test_event_check_several)
+{
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char text[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    event->n_repeated_cells = 7;
+    make_unknown(event);
+    check(text, event, 1);
+    ck_assert_ptr_nonnull(
+        strstr(text, "7 cells are repeated, and count once; "));
+    ck_assert_ptr_nonnull(strstr(text, "the detector lacks, "));
+    ck_assert_ptr_nonnull(strstr(text, "; 90 of 892 hits are on layers "));
+    ck_assert_ok(etx_event_check(text, 12, event, NULL, model));
+    ck_assert_str_eq(text, "7 cells are");
+    ck_assert_ok(etx_event_check(text, 1, event, NULL, model));
+    ck_assert_str_eq(text, "");
+}
