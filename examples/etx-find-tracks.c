@@ -277,10 +277,12 @@ static int find_tracks(struct work *work, etx_context *context, int64_t n,
         etx_tracks_free(tracks);
         return 1;
     }
-    if (status != ETX_OK)
-        result = program_failed(name);
-    else
+    if (status == ETX_OK) {
+        program_check_event(name, event, work->detector, work->model);
         result = write_results(work->options, name, context, event, tracks);
+    } else {
+        result = program_failed(name);
+    }
     if (result == 0)
         printf("%s: %lld hits, %lld tracks\n", name,
             (long long)etx_event_n_hits(event),

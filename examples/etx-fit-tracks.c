@@ -148,6 +148,7 @@ static int fit(const struct options *o, etx_context *context,
     if ((options.field == 0.0f && program_model(&model, o->model)) ||
         program_detector(&detector, o->detector))
         goto done;
+    program_check_event(o->events.item[0], event, detector, model);
     if (etx_fit_tracks(parameters, NULL, tracks, context, event, detector,
             model, &options))
         program_failed(o->tracks);

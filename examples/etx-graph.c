@@ -116,8 +116,13 @@ static int read_event(struct work *w, const struct options *o)
             &w->event, o->hits, o->cells, NULL, NULL, detector);
     else
         status = etx_event_read_trackml(&w->event, o->events.item[0], detector);
+    if (status == ETX_OK)
+        program_check_event(o->hits != NULL ? o->hits : o->events.item[0],
+            w->event, detector, NULL);
+    else
+        result = program_failed(NULL);
     etx_detector_free(detector);
-    return status == ETX_OK ? 0 : program_failed(NULL);
+    return result;
 }
 
 /* A row of the event, or -1 for a number that is none. */

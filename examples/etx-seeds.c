@@ -295,6 +295,7 @@ static int run_event(struct seeds *seeds, struct work *w,
     if (etx_event_read_trackml(&w->event, path, w->detector) != ETX_OK ||
         run_stages(w, o) != ETX_OK)
         return program_failed(path);
+    program_check_event(path, w->event, w->detector, w->model);
     if (o->out != NULL)
         result = write_seeds(w, o);
     if (etx_event_particle_ids(w->event) != NULL)

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -390,6 +391,18 @@ int program_detector(etx_detector **out, const char *path)
         result = program_failed(NULL);
     free(file);
     return result;
+}
+
+void program_check_event(const char *name, const etx_event *event,
+    const etx_detector *detector, const etx_model *model)
+{
+    static atomic_flag has_warned = ATOMIC_FLAG_INIT;
+    char text[1024];
+
+    if (etx_event_check(text, sizeof text, event, detector, model) != ETX_OK)
+        program_failed(name);
+    else if (text[0] != '\0' && !atomic_flag_test_and_set(&has_warned))
+        program_error("warning: %s: %s", name, text);
 }
 
 int program_model(etx_model **out, const char *path)

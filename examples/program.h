@@ -109,6 +109,12 @@ int program_model(etx_model **out, const char *path);
 /* The detector at path, or the shipped TrackML detector when path is NULL. */
 int program_detector(etx_detector **out, const char *path);
 
+/* One line "NAME: warning: EVENT: text" on stderr of what in an event does not
+ * fit, of the first such event of the process; detector and model may be
+ * NULL. */
+void program_check_event(const char *name, const etx_event *event,
+    const etx_detector *detector, const etx_model *model);
+
 /* Row of a particle among the event's, which ascend by id; -1 for noise. */
 int64_t program_find_particle(const etx_event *event, int64_t id);
 

@@ -67,6 +67,9 @@ static void *read_some(void *argument)
 
         if (status != ETX_OK)
             note_failure(reading, status, k);
+        else
+            program_check_event(
+                events->name[k], events->event[k], events->detector, NULL);
     }
     return NULL;
 }

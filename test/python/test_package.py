@@ -12,16 +12,20 @@ import io
 import os
 import pickle
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import termios
 import unittest
+import warnings
 import zipfile
 
 import exatrkx
 import numpy as np
 from support import EVENT, MODEL, PACKAGE, LibraryCase, needs
+
+from exatrkx.files import trackml_csv
 
 NO_MATPLOTLIB = """
 import inspect, pydoc, sys
@@ -267,6 +271,31 @@ class TestWarnings(LibraryCase):
             exatrkx.find_tracks(exatrkx.Model.load(), bare, self.context)
         with self.assertWarnsRegex(UserWarning, "not completed: .* no modules"):
             exatrkx.find_tracks_batch(exatrkx.Model.load(), [bare], self.context)
+
+    def test_wrong_worlds(self) -> None:
+        """Said where the event is made with its detector, and by the model."""
+        arrays = {"modules": self.event.modules, "cells": ([0], [1], [2], [3.0])}
+        with self.assertWarnsRegex(UserWarning, "hits reach to 296 mm"):
+            exatrkx.Event.from_arrays(
+                self.event.positions / 10, detector=self.detector, **arrays
+            )
+        strange = exatrkx.Event.from_arrays(
+            self.event.positions, modules=self.event.modules + 100
+        )
+        with self.assertWarnsRegex(UserWarning, "layers that the model does not know"):
+            exatrkx.find_tracks(self.model, strange, self.context)
+        shutil.copy(f"{EVENT}-hits.csv.gz", self.folder / "a-hits.csv.gz")
+        cells = trackml_csv.read_table(f"{EVENT}-cells.csv.gz")
+        twice = {name: np.tile(values, 2) for name, values in cells.items()}
+        trackml_csv.write_table(str(self.folder / "a-cells.csv"), twice)
+        with self.assertWarnsRegex(UserWarning, "^a: 3114 cells are repeated"):
+            exatrkx.Event.from_trackml(self.folder / "a", detector=self.detector)
+
+    def test_right_worlds(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exatrkx.find_tracks(self.model, exatrkx.Event.example(), self.context)
+        self.assertEqual(self.event.check(self.detector, self.model), "")
 
 
 class TestEvents(LibraryCase):

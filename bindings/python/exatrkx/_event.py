@@ -5,7 +5,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import ctypes
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from ._arrays import address, array, columns_of, optional
 from ._context import Context
 from ._declarations import etx_particle
 from ._device_input import device_input
-from ._model import Detector
+from ._model import Detector, Model
 from ._shipped import shipped
 from .files import acorn_csv
 from .files.trackml_csv import prefix_of
@@ -147,6 +149,7 @@ class Event(_handle.Immutable):
         event._set_cluster_positions(cluster_positions)
         event._set_truth(particle_ids, weights, particles)
         event._set_shared_hits(shared_hits)
+        event._warn_of(detector)
         return event
 
     @classmethod
@@ -199,7 +202,8 @@ class Event(_handle.Immutable):
 
         prefix may be the name of that file, too. Of a prefix, cells are read with a detector only, truth and particles
         where both files are. Cells also need a detector, and truth and
-        particles go together (ValueError). Raises FileError or FormatError.
+        particles go together (ValueError). With a detector a warning of what does
+        not fit (check). Raises FileError or FormatError.
         """
         if (prefix is None) == (hits is None):
             raise ValueError("give either a prefix or hits")
@@ -216,12 +220,15 @@ class Event(_handle.Immutable):
             name = _library.file_name(prefix_of(os.fsdecode(prefix)))
             event = cls._read("etx_event_read_trackml", name, geometry)
             event.name = os.path.basename(os.fsdecode(name))
+            event._warn_of(detector)
             return event
         files = [
             None if path is None else _library.file_name(path)
             for path in (hits, cells, truth, particles)
         ]
-        return cls._read("etx_event_read_trackml_files", *files, geometry)
+        event = cls._read("etx_event_read_trackml_files", *files, geometry)
+        event._warn_of(detector)
+        return event
 
     @classmethod
     def from_acorn(cls, prefix: Path) -> Event:
@@ -349,6 +356,30 @@ class Event(_handle.Immutable):
             for one in arguments
         ]
         _library.call(name, self._pointer, *values)
+
+    def check(
+        self, detector: Detector | None = None, model: Model | None = None
+    ) -> str:
+        """What does not fit, as a line of text, "" where all does: lengths in
+        another unit and repeated cells; with a detector hits that are not on
+        their modules, modules that it lacks, a module with a crowd of hits;
+        with a model layers that it does not know, true tracks that bend as in
+        another field, and stages that lack modules."""
+        text = ctypes.create_string_buffer(1024)
+        _library.call(
+            "etx_event_check",
+            text,
+            len(text),
+            self._pointer,
+            None if detector is None else _handle.pointer("detector", detector),
+            None if model is None else _handle.pointer("model", model),
+        )
+        return text.value.decode()
+
+    def _warn_of(self, detector: Detector | None) -> None:
+        doubt = "" if detector is None else self.check(detector)
+        if doubt:
+            warnings.warn(f"{self.name}: {doubt}".removeprefix(": "), stacklevel=3)
 
     @property
     def n_hits(self) -> int:

@@ -34,7 +34,7 @@ def find_tracks(
 
     Of an event with modules the first pass of the model comes before, and the
     next stages get the hits that it leaves; completion comes last. A warning
-    where completion lacks modules.
+    of what does not fit the model (Event.check).
     """
     with context_or_default(context)._use() as used:
         found = Tracks(
@@ -46,18 +46,17 @@ def find_tracks(
                 _handle.pointer("event", event),
             )
         )
-    warn_of_modules(model, [event])
+    warn_of(model, [event])
     return found
 
 
-def warn_of_modules(model: Model, events: Sequence[Event]) -> None:
-    """Where they are what completion lacks."""
-    lacking = any(event.modules is None for event in events)
-    if lacking and "completion" in model.stages:
-        warnings.warn(
-            "the tracks are not completed: the event has no modules",
-            stacklevel=3,
-        )
+def warn_of(model: Model, events: Sequence[Event]) -> None:
+    """A warning of what does not fit the model, of the first such event."""
+    for event in events:
+        doubt = event.check(model=model)
+        if doubt:
+            warnings.warn(f"{event.name}: {doubt}".removeprefix(": "), stacklevel=3)
+            return
 
 
 def find_tracks_batch(
@@ -81,7 +80,7 @@ def find_tracks_batch(
             len(pointers),
             event,
         )
-    warn_of_modules(model, events)
+    warn_of(model, events)
     return [Tracks(_handle.Pointer("tracks", one)) for one in found if one]
 
 
