@@ -93,6 +93,18 @@ etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
     return context;
 }
 
+etx_context *etx_test_context_level(int32_t n_threads, int32_t level)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = n_threads;
+    options.cpu_level = level;
+    ck_assert_ok(etx_context_create(&context, &options));
+    return context;
+}
+
 etx_context *etx_test_context_bfloat16(void)
 {
     etx_context *context = NULL;

@@ -87,6 +87,8 @@ void *etx_test_alloc(int64_t count, size_t size);
 /* A context with defaults; one with a number of threads, a bound on scratch
  * memory (0: none) and a function that may cancel (or NULL). */
 etx_context *etx_test_context(void);
+/* With an instruction set, ETX_CPU_. */
+etx_context *etx_test_context_level(int32_t n_threads, int32_t level);
 /* Of the reference, with products in bfloat16. */
 etx_context *etx_test_context_bfloat16(void);
 

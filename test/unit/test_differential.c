@@ -9,22 +9,10 @@
 
 #define N_PROGRAMS 24
 
-static etx_context *open_context(int32_t n_threads, int32_t level)
-{
-    etx_context_options options;
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = n_threads;
-    options.cpu_level = level;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
-
 static struct outcome run(
     const struct program *program, int32_t n_threads, int32_t level)
 {
-    scoped_context *context = open_context(n_threads, level);
+    scoped_context *context = etx_test_context_level(n_threads, level);
 
     return program_run(program, context);
 }
@@ -68,7 +56,7 @@ static etx_context *open_scoring(const struct scoring *scoring)
 {
     return scoring->precision == ETX_PRECISION_BFLOAT16
                ? etx_test_context_bfloat16()
-               : open_context(1, ETX_CPU_BEST);
+               : etx_test_context_level(1, ETX_CPU_BEST);
 }
 
 static void score_part(struct rank_thread *thread, void *argument)
