@@ -201,7 +201,7 @@ help:
 	@echo 'make lines        lines of product, studies, tests and others, by folder'
 	@echo 'make asan tsan coverage fuzz check-kill   minutes each; asan, tsan: SUITE=NAME'
 	@echo 'make check-oom check-io   every allocation fails; every call on files'
-	@echo 'make check-mutants        share of broken parsers that a suite finds'
+	@echo 'make check-mutants        share of broken sources that a suite finds'
 	@echo 'make check-soak check-schedule   10 000 events; threads that yield at random'
 	@echo 'make check-soak-training check-large check-leaks   an hour; 10 million hits; programs'
 	@echo 'make check-sample check-all   the sample in CI; everything, over an hour'

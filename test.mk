@@ -232,15 +232,17 @@ asan: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
 	    test/check.sh build/asan build/asan/lib $(or $(ITEMS),suites faults)
-# What is broken on purpose in a parser or a label method must fail a suite, under
-# AddressSanitizer. A share of all mutants; MUTATE: arguments of the script,
+# What is broken on purpose in a source must fail a suite, under AddressSanitizer. A
+# share of all mutants; MUTATE: arguments of the script,
 # MUTATE='--share 1 src/io/csv.c'.
 MUTATE ?=
 check-mutants: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@python3 test/mutation/mutate.py \
 	    --compile '$(CC) $(filter-out -DNDEBUG,$(CFLAGS_ALL))' \
-	    --sanitize '$(ASAN)' --link '$(CC) $(ASAN)' --objects '$(patsubst \
+	    --sanitize '$(ASAN)' --link '$(CC) $(ASAN)' \
+	    --programs '$(patsubst %,build/asan/test/%,exatrkx-tests faults-tests)' \
+	    --objects '$(patsubst \
 	    $(LIB)/%,build/asan/lib/%,$(TESTS_PARTS:$(BUILD)/%=build/asan/%))' \
 	    --libraries '$(TESTS_LDLIBS)' --faults-objects '$(patsubst \
     $(LIB)/%,build/asan/lib/%,$(FAULTS_PARTS:$(BUILD)/%=build/asan/%))' \

@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Break a source in one small way at a time and see a suite fail.
 
-mutate.py --compile COMMAND --sanitize FLAGS --link COMMAND --objects OBJECTS
-          --libraries LIBRARIES --faults-objects OBJECTS
-          --faults-libraries LIBRARIES [--share S] [--seed N] [--seconds N] [--out FOLDER]
-          [SOURCE ...]
+mutate.py --compile COMMAND --sanitize FLAGS --link COMMAND --programs 'TESTS FAULTS'
+          --objects OBJECTS --libraries LIBRARIES --faults-objects OBJECTS
+          --faults-libraries LIBRARIES [--share S] [--seed N] [--seconds N]
+          [--least S] [--out FOLDER] [SOURCE ...]
 
 A mutant has one comparison, operator or constant changed, one statement removed
 or one condition turned round. It is killed when one of the suites of its source
 (SUITES below) fails or takes too long; the objects have --sanitize too, so that an
 access beyond an array fails. Those that do not compile are left out, and those
 with the machine code of the source without --sanitize, which are the same
-program. The last line of each source and of the whole is the share that was killed; survivors
-are listed. --share: of all mutants of a source, drawn with --seed. --seconds: no
-mutant is begun later; sources are then taken in an order drawn with --seed.
+program. --share of the mutants of all sources, drawn with --seed, are tried; none is
+begun after --seconds. Survivors are listed; the last line is the share that was
+killed, which must be --least.
 """
 import argparse
+import functools
 import os
 import random
 import re
@@ -27,72 +28,123 @@ import sys
 import time
 from pathlib import Path
 
-# The suites that test a source, the one that kills most first; faults:NAME is the
-# suite faults_memory for the scenarios that have this in their names.
+# The suites that test the sources of a folder, or of what begins with a name, the
+# one that kills most first; the longest name counts. SUITE:NAME is a
+# suite of the program of failures, for the scenarios that have this in their names.
 IO_MODEL = ["io_model", "io_config", "io_safetensors", "io_model_host", "options",
-            "faults:model_load", "faults:model_save"]
-IO_EVENT = ["io_event", "io_csv", "io_files", "faults:event_read"]
+            "io_tables", "faults_memory:model_load", "faults_memory:model_save"]
+IO_EVENT = ["io_event", "io_csv", "io_files", "faults_memory:event_read"]
+IO_FILES = ["io_files", "io_csv", "io_tracks", "io_model_host", "stop_files",
+            "faults_files:"]
+API = ["arguments", "refusals", "stages", "context", "host"]
+GRAPH = ["graph", "arguments", "refusals", "features", "checkop_line_graph", "tracks",
+         "conformance_networks", "faults_memory:graph"]
+PARTS = ["parts", "arguments", "dist_parts", "conformance_parts"]
+EVENT = ["event", "io_event", "features", "eval_matching", "arguments",
+         "differential", "faults_memory:event"]
 LABELS = ["track_building", "checkop_labels"]
-COMPLETION = ["completion", "learned_tables", "track_building",
-              "faults:complete_tracks"]
-FIRST_PASS = ["first_pass", "learned_tables", "first_pass_overlaps",
-              "search_bounds", "faults:find_long_tracks"]
+HELICES = ["recorded", "learned_tables", "differential", "stop"]
+COMPLETION = ["completion", *HELICES, "track_building", "faults_memory:complete_tracks"]
+FIRST_PASS = ["first_pass", *HELICES, "first_pass_overlaps", "search_bounds",
+              "faults_memory:find_long_tracks"]
+PIPELINE = ["stages", "differential", "context", "memory", "arguments", "refusals",
+            "host", "stop"]
+NETWORKS = ["stages", "triplet_scores", "differential", "weight_cache",
+            "conformance_families", "own_edge_features"]
+GRAPHS = ["module_map", "bounded_radius", "stages", "recorded", "learned_tables",
+          "differential", "stop"]
+TRAINING = ["recorded", "train_steps", "train_config", "train_stability",
+            "train_differential", "train_memory", "train_sampling"]
+LEARNING = ["recorded", "learned_tables", "first_pass", "completion", "module_map",
+            "stop_files", "arguments"]
 SUITES = {
-    "src/base/json.c": ["json", "io_config", "train_config"],
-    "src/base/json_parse.c": ["json", "io_safetensors"],
-    "src/base/json_write.c": ["json", "io_model", "io_safetensors"],
-    "src/base/text_parse.c": ["text", "io_csv"],
-    "src/base/text_format.c": ["text"],
+    "src/base/json": ["json", "io_config", "train_config", "io_model",
+                      "io_safetensors"],
+    "src/base/text": ["text", "io_csv"],
     "src/base/decimal.c": ["text"],
+    "src/io/": IO_EVENT,
     "src/io/config.c": IO_MODEL,
-    "src/io/csv.c": IO_EVENT,
-    "src/io/csv_text.c": IO_EVENT,
-    "src/io/detector_csv.c": IO_EVENT + ["faults:detector_read"],
-    "src/io/event_csv.c": IO_EVENT,
+    "src/io/detector_csv.c": IO_EVENT + ["faults_memory:detector_read"],
     "src/io/features_csv.c": ["features"] + IO_EVENT,
-    "src/io/tracks_csv.c": ["io_tracks", "io_files", "faults:csv"],
-    "src/io/gzip.c": ["io_files", "io_csv"],
-    "src/io/file.c": ["io_files"],
-    "src/io/model_file.c": IO_MODEL + ["io_tables"],
-    "src/io/safetensors.c": IO_MODEL,
-    "src/io/safetensors_write.c": IO_MODEL,
-    "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],
+    "src/io/tracks_csv.c": ["io_tracks", "io_files", "faults_memory:csv"],
+    "src/io/gzip.c": IO_FILES,
+    "src/io/file": IO_FILES,
+    "src/io/model_file.c": IO_MODEL,
+    "src/io/safetensors": IO_MODEL,
     "src/io/table_tensors.c": ["io_tables"] + IO_MODEL,
-    "src/train/checkpoint.c": ["train_steps", "train_differential",
-                               "faults:checkpoint"],
-    "src/train/config.c": ["train_config"],
-    "src/train/config_check.c": ["train_config"],
-    "src/train/config_sections.c": ["train_config"],
-    "src/train/graphs/graph_file.c": ["train_cache"],
-    "src/data/event_truth.c": ["event", "io_event", "eval_matching",
-                               "faults:event_set"],
-    "src/data/hit_order.c": ["completion", "first_pass", "train_truth"],
+    "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],
+    "src/train/": TRAINING,
+    "src/train/checkpoint.c": TRAINING + ["faults_memory:checkpoint"],
+    "src/train/config": ["train_config", "train_steps"],
+    "src/train/graphs/": ["train_cache"] + TRAINING,
+    "src/train/objective/": ["train_losses"] + TRAINING,
+    "src/train/ranks/": ["dist_training", "dist_team", "train_differential",
+                         "dist_options"] + TRAINING,
+    "src/train/sampling/": ["train_sampling", "train_truth", "train_hard_negatives",
+                            "train_augmentation"] + TRAINING,
+    "src/train/state/": ["train_stability", "train_loss_scale"] + TRAINING,
+    "src/train/validation/": ["train_metrics"] + TRAINING,
+    "src/learn/": LEARNING,
+    "src/learn/completion.c": ["completion"] + LEARNING,
+    "src/learn/module_map.c": ["module_map"] + LEARNING,
+    "src/data/": GRAPH,
+    "src/data/cell_features.c": ["features"] + EVENT,
+    "src/data/detector.c": EVENT,
+    "src/data/event": EVENT,
+    "src/data/hit_features.c": ["features"] + EVENT,
+    "src/data/hit_order.c": ["completion", "first_pass", "train_truth", *EVENT],
+    "src/data/id_index.c": EVENT,
     "src/data/learned_table.c": ["io_tables", "completion", "first_pass"] + IO_MODEL,
-    "src/op/ref/best_first.c": ["best_first", "checkop_chains"],
-    "src/op/ref/mutual_best.c": ["mutual_best"] + LABELS,
-    "src/op/ref/connected_components.c": LABELS,
-    "src/op/ref/walkthrough.c": ["walkthrough", "checkop_walkthrough"],
-    "src/op/ref/longest_paths.c": ["walkthrough", "checkop_walkthrough"],
-    "src/stage/track_building/best_first.c": ["best_first"] + LABELS,
-    "src/stage/completion/completion.c": ["completion"] + LABELS,
-    "src/stage/completion/search.c": COMPLETION,
-    "src/stage/helix/layer_table.c": COMPLETION,
-    "src/stage/track_building/components.c": LABELS,
-    "src/stage/track_building/mutual_best.c": ["mutual_best"] + LABELS,
-    "src/stage/track_building/outward_edges.c": ["best_first", "mutual_best"]
-    + LABELS,
-    "src/stage/track_building/track_building.c": LABELS + ["best_first"],
-    "src/stage/helix/track_helix.c": ["helix"] + COMPLETION,
-    "src/stage/track_building/walkthrough.c": ["walkthrough"] + LABELS,
-    "src/stage/helix/crossing.c": ["helix"] + FIRST_PASS + ["completion"],
-    "src/stage/first_pass/extend.c": FIRST_PASS,
+    "src/data/part": PARTS,
+    "src/data/particle.c": ["train_truth", "eval_matching"],
+    "src/data/tracks.c": ["tracks", "io_tracks", "arguments", "track_building"],
+    "src/api/": API,
+    "src/api/completion.c": API + COMPLETION,
+    "src/api/evaluate.c": ["eval_refusals", "eval_matching", "eval_score",
+                           "stop_files", "clopper_pearson"] + API,
+    "src/api/event.c": EVENT + API,
+    "src/api/first_pass.c": API + FIRST_PASS,
+    "src/api/fit.c": ["track_fitting", "stop"] + API,
+    "src/api/graph.c": GRAPH + API,
+    "src/api/label.c": LABELS + API,
+    "src/api/learn.c": LEARNING + API,
+    "src/api/model.c": IO_MODEL + API,
+    "src/api/module_map.c": ["module_map"] + API,
+    "src/api/options.c": ["options"] + API,
+    "src/api/part.c": PARTS + API,
+    "src/api/read.c": IO_EVENT + API,
+    "src/api/tracks": ["tracks", "io_tracks"] + API,
+    "src/api/train.c": ["train_steps", "train_config", "stop_files"] + API,
+    "src/api/version.c": ["status"],
+    "src/stage/": PIPELINE,
+    "src/stage/completion/": COMPLETION,
     "src/stage/completion/fill.c": FIRST_PASS + ["completion"],
-    "src/stage/first_pass/first_pass.c": FIRST_PASS,
+    "src/stage/edge_classification/": NETWORKS,
+    "src/stage/edge_classification/score_part.c": PARTS,
+    "src/stage/first_pass/": FIRST_PASS,
     "src/stage/first_pass/first_pass_table.c": FIRST_PASS + ["io_tables"],
     "src/stage/first_pass/free_seed.c": FIRST_PASS + ["completion"],
-    "src/stage/helix/grid.c": FIRST_PASS + ["completion"],
-    "src/stage/first_pass/seed.c": FIRST_PASS,
+    "src/stage/graph_construction/": GRAPHS,
+    "src/stage/helix/": ["helix"] + FIRST_PASS + ["completion"],
+    "src/stage/node_features.c": ["features"] + NETWORKS,
+    "src/stage/options.c": ["options"] + IO_MODEL,
+    "src/stage/track_building/": ["best_first", "mutual_best", "walkthrough"] + LABELS,
+    "src/stage/track_fitting/": ["track_fitting", "recorded", "stop"],
 }
+# What is drawn from, unless sources are named.
+FOLDERS = ["stage", "train", "io", "data", "api", "learn"]
+
+
+def all_sources():
+    """Not of simd/, which the Makefile compiles once for each instruction set."""
+    return sorted(str(path) for folder in FOLDERS
+                  for path in Path("src", folder).rglob("*.c")
+                  if path.parent.name != "simd")
+
+
+def suites_of(path):
+    return SUITES[max(filter(path.startswith, SUITES), key=len)]
+
 
 # (pattern, replacements); the pattern is searched in code without comments,
 # texts and preprocessor lines.
@@ -171,110 +223,104 @@ class Mutator:
     def __init__(self, options):
         self.options = options
         self.out = Path(options.out)
-        self.end = time.monotonic() + (options.seconds or float("inf"))
         self.out.mkdir(parents=True, exist_ok=True)
+        self.originals = {}
         # Else every run of some suites compiles it.
         subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8",
                         str(self.out / "de_DE.UTF-8")], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
 
-    def compile(self, text, name, flags=""):
+    def compile(self, text, flags=""):
         """Machine code of the text, or None; the object is left in out."""
-        source = self.out / f"{name}.c"
+        source, self.object = self.out / "mutant.c", self.out / "mutant.o"
         source.write_text(text)
-        self.object = self.out / f"{name}.o"
         command = [*shlex.split(self.options.compile), *shlex.split(flags), "-w",
                    "-g0", "-O1", "-c", str(source), "-o", str(self.object)]
         if subprocess.run(command, stderr=subprocess.DEVNULL).returncode != 0:
             return None
         return self.object.read_bytes()
 
-    def program(self, name, objects, libraries):
+    def program(self, is_faults):
         """The suites with the object in place of the source's."""
-        program = self.out / name
+        program = self.out / ("faults" if is_faults else "tests")
+        objects, libraries = (
+            (self.options.faults_objects, self.options.faults_libraries) if is_faults
+            else (self.options.objects, self.options.libraries))
         subprocess.run([*shlex.split(self.options.link), str(self.object),
                         *shlex.split(objects), *shlex.split(libraries), "-o",
                         str(program)], check=True)
         return program
 
-    def killer(self, text, name, suites):
-        """The suite that fails with the text in place of the source, or None."""
-        self.compile(text, name, self.options.sanitize)
-        tests = self.program("mutant", self.options.objects, self.options.libraries)
-        faults = None
-        for suite in suites:
-            program, scenario = tests, ""
-            if suite.startswith("faults:"):
-                faults = faults or self.program(
-                    "faults", self.options.faults_objects, self.options.faults_libraries)
-                program, (suite, scenario) = faults, ("faults_memory", suite[7:])
-            environment = dict(os.environ, CK_RUN_SUITE=suite, ETX_SCENARIO=scenario,
-                               CK_DEFAULT_TIMEOUT="300",
-                               CK_VERBOSITY="silent", LOCPATH=str(self.out.resolve()),
-                               ASAN_OPTIONS=SANITIZER_OPTIONS)
-            try:
-                done = subprocess.run([str(program)], env=environment, timeout=900,
-                                      preexec_fn=bound_time,
-                                      stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.DEVNULL)
-            except subprocess.TimeoutExpired:
-                return suite
-            if done.returncode != 0:
-                return suite
-        return None
+    def fails(self, program, suite):
+        suite, _, scenario = suite.partition(":")
+        environment = dict(os.environ, CK_RUN_SUITE=suite, ETX_SCENARIO=scenario,
+                           CK_DEFAULT_TIMEOUT="300", CK_VERBOSITY="silent",
+                           LOCPATH=str(self.out.resolve()),
+                           ASAN_OPTIONS=SANITIZER_OPTIONS)
+        try:
+            return subprocess.run([str(program)], env=environment, timeout=900,
+                                  preexec_fn=bound_time, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL).returncode != 0
+        except subprocess.TimeoutExpired:
+            return True
 
-    def run(self, path):
+    @functools.cache
+    def check_unchanged(self, suite):
+        program = shlex.split(self.options.programs)[":" in suite]
+        if self.fails(program, suite):
+            sys.exit(f"{suite}: fails without a change")
+
+    def is_killed(self, path, text):
+        self.compile(text, self.options.sanitize)
+        programs = {}
+        for suite in suites_of(path):
+            is_faults = ":" in suite
+            if is_faults not in programs:
+                programs[is_faults] = self.program(is_faults)
+            if self.fails(programs[is_faults], suite):
+                self.check_unchanged(suite)
+                return True
+        return False
+
+    def try_mutant(self, path, begin, end, new):
+        """True: killed, False: survives, None: no program, or the same one."""
         text = Path(path).read_text()
-        suites = SUITES[path]
-        name = path.replace("/", "_").removesuffix(".c")
-        original = self.compile(text, name)
-        if self.killer(text, name, suites) is not None:
-            sys.exit(f"{path}: its suites fail without a change")
-        mutants = mutants_of(text)
-        draw = random.Random(f"{self.options.seed} {path}")
-        wanted = sorted(draw.sample(mutants, max(1, round(
-            self.options.share * len(mutants)))))
-        killed = tried = 0
-        for begin, end, new in wanted:
-            if time.monotonic() > self.end:
-                break
-            mutant = text[:begin] + new + text[end:]
-            made = self.compile(mutant, name)
-            if made is None or made == original:
-                continue
-            tried += 1
-            if self.killer(mutant, name, suites) is not None:
-                killed += 1
-                continue
-            line = text.count("\n", 0, begin) + 1
-            print(f"  {path}:{line}: {text[begin:end].strip()!r} -> {new!r} survives: "
-                  f"{text.splitlines()[line - 1].strip()}", flush=True)
-        print(f"{path}: {killed} of {tried} mutants killed", flush=True)
-        return killed, tried
+        if path not in self.originals:
+            self.originals[path] = self.compile(text)
+        mutant = text[:begin] + new + text[end:]
+        if self.compile(mutant) in (None, self.originals[path]):
+            return None
+        if self.is_killed(path, mutant):
+            return True
+        line = text.count("\n", 0, begin) + 1
+        print(f"  {path}:{line}: {text[begin:end].strip()!r} -> {new!r} survives: "
+              f"{text.splitlines()[line - 1].strip()}", flush=True)
+        return False
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("compile", "sanitize", "link", "objects", "libraries",
+    for name in ("compile", "sanitize", "link", "programs", "objects", "libraries",
                  "faults-objects", "faults-libraries"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--out", default="build/mutation")
     parser.add_argument("--least", type=float, default=0.9)
-    parser.add_argument("sources", nargs="*", default=[])
+    parser.add_argument("sources", nargs="*")
     options = parser.parse_args()
+    end = time.monotonic() + options.seconds
     mutator = Mutator(options)
-    sources = options.sources or list(SUITES)
-    if options.seconds:
-        random.Random(options.seed).shuffle(sources)
-    killed = tried = 0
-    for path in sources:
-        if time.monotonic() > mutator.end:
+    mutants = [(path, *mutant) for path in options.sources or all_sources()
+               for mutant in mutants_of(Path(path).read_text())]
+    results = []
+    for mutant in random.Random(options.seed).sample(
+            mutants, round(options.share * len(mutants))):
+        if time.monotonic() > end:
             break
-        one = mutator.run(path)
-        killed, tried = killed + one[0], tried + one[1]
+        results.append(mutator.try_mutant(*mutant))
+    killed, tried = results.count(True), len(results) - results.count(None)
     print(f"mutation: {killed} of {tried} mutants killed, "
           f"{killed / max(tried, 1):.1%}")
     return killed < options.least * tried
