@@ -1,0 +1,143 @@
+"""colliderml -- events of ColliderML's Parquet files as TrackML events.
+
+    exatrkx colliderml tracker_hits.parquet --particles particles.parquet --out DIR
+
+Each file has a row for each event, whose columns are lists: of tracker_hits x, y,
+z, true_z [mm], volume_id, layer_id, surface_id and particle_id, of particles
+particle_id, vx, vy, vz [mm], px, py, pz [GeV] and charge. Rows of both files are
+matched by event_id. Hits keep their order, so that hit_id - 1 is the hit of
+ColliderML; particles are numbered from 1 in theirs. A hit whose particle is not in
+the file is noise. Without particles there is no truth. Needs pyarrow.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import trackml_csv
+from ..simulation import weights
+
+HITS = ("x", "y", "z", "volume_id", "layer_id", "surface_id")
+TRUTH = ("particle_id", "true_z")
+STATE = ("vx", "vy", "vz", "px", "py", "pz")
+PARTICLES = ("particle_id", *STATE, "charge")
+AT_ONCE = 8  # events in memory: one of pile-up 200 has 10^5 hits
+
+
+class ColliderMlError(ValueError):
+    """Files that lack something, or do not belong together."""
+
+
+def read_rows(
+    path: Path, columns: Sequence[str]
+) -> Iterator[tuple[int, trackml_csv.Table]]:
+    """event_id and these columns of each event."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            missing = [n for n in ("event_id", *columns) if n not in file.schema_arrow.names]
+            if missing:
+                raise ColliderMlError(f"{path}: no column {', '.join(missing)}")
+            for batch in file.iter_batches(AT_ONCE, columns=["event_id", *columns]):
+                for row in range(batch.num_rows):
+                    event = batch.column("event_id")[row].as_py()
+                    yield event, row_table(path, event, batch, row, columns)
+    except pyarrow.ArrowException as error:
+        raise ColliderMlError(f"{path}: {error}") from None
+
+
+def row_table(
+    path: Path, event: int, batch: Any, row: int, columns: Sequence[str]
+) -> trackml_csv.Table:
+    """The lists of an event, which have the same length."""
+    table: trackml_csv.Table = {}
+    for name in columns:
+        values = batch.column(name)[row].values
+        if values is None or values.null_count:
+            raise ColliderMlError(f"{path}: event_id {event}: {name} has no value")
+        table[name] = values.to_numpy(zero_copy_only=False)
+    lengths = {name: len(values) for name, values in table.items()}
+    if len(set(lengths.values())) > 1:
+        raise ColliderMlError(f"{path}: event_id {event}: lengths differ: {lengths}")
+    return table
+
+
+def read_events(
+    hits: Path, particles: Path | None
+) -> Iterator[tuple[int, dict[str, trackml_csv.Table]]]:
+    """event_id and the tables of TrackML of each event."""
+    if particles is None:
+        for event, found in read_rows(hits, HITS):
+            yield event, {"hits": hits_table(found)}
+        return
+    rows = read_rows(particles, PARTICLES)
+    for event, found in read_rows(hits, (*HITS, *TRUTH)):
+        other, state = next(rows, (None, {}))
+        if other != event:
+            raise ColliderMlError(f"{particles}: event_id {other}, expected {event} of {hits}")
+        yield event, {"hits": hits_table(found), **truth_tables(found, state)}
+
+
+def hits_table(hits: trackml_csv.Table) -> trackml_csv.Table:
+    ids = {"volume_id": "volume_id", "layer_id": "layer_id", "module_id": "surface_id"}
+    return {
+        "hit_id": np.arange(1, len(hits["x"]) + 1),
+        **{axis: hits[axis] for axis in "xyz"},
+        **{name: hits[theirs].astype(np.int64) for name, theirs in ids.items()},
+    }
+
+
+def truth_tables(
+    hits: trackml_csv.Table, particles: trackml_csv.Table
+) -> dict[str, trackml_csv.Table]:
+    owner = trackml_csv.lookup(particles["particle_id"], hits["particle_id"])
+    pt = np.hypot(particles["px"], particles["py"])
+    weight = weights.hit_weights(owner, hits["true_z"], particles["vz"], pt)
+    return {
+        "truth": {
+            "hit_id": np.arange(1, len(owner) + 1),
+            "particle_id": owner + 1,
+            "weight": weight,
+        },
+        "particles": {
+            "particle_id": np.arange(1, len(pt) + 1),
+            **{name: particles[name] for name in STATE},
+            "q": np.rint(particles["charge"]).astype(np.int64),
+            "nhits": np.bincount(owner[owner >= 0], minlength=len(pt)),
+        },
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="exatrkx colliderml", description=__doc__.partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("hits", type=Path, metavar="FILE", help="tracker_hits")
+    add("--particles", type=Path, metavar="FILE", help="particles, for truth")
+    add("--out", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args(arguments)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for event, tables in read_events(options.hits, options.particles):
+            for kind, table in tables.items():
+                path = trackml_csv.event_path(str(options.out), event, kind, True)
+                trackml_csv.write_table(path, table)
+            print(f"event{event:09d}: {len(tables['hits']['hit_id'])} hits")
+    except ImportError as error:
+        print(f"colliderml: {error}; try: pip install pyarrow", file=sys.stderr)
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"colliderml: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,156 @@
+"""test_colliderml -- events in the schema of ColliderML's Parquet files.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+from support import EVENT, FolderCase, LibraryCase, needs
+
+import exatrkx
+from exatrkx.files import trackml_csv
+from exatrkx.tools import colliderml
+
+HITS: dict[str, list[Any]] = {
+    "event_id": [7, 9],
+    "x": [[31.5, 72.25, 115.5, 32.5], [33.0]],
+    "y": [[0.0, 1.0, 2.0, -4.0], [0.5]],
+    "z": [[5.0, 10.0, 15.0, -20.0], [2.0]],
+    "true_z": [[5.0, 10.0, 15.0, -20.0], [2.0]],
+    "time": [[0.0] * 4, [0.0]],
+    "volume_id": [[16, 16, 17, 16], [16]],
+    "layer_id": [[2, 4, 2, 2], [2]],
+    "surface_id": [[101, 102, 65000, 103], [104]],
+    "particle_id": [[4503599627370497, 4503599627370497, 4503599627370497, 5], [3]],
+}
+PARTICLES: dict[str, list[Any]] = {
+    "event_id": [7, 9],
+    "particle_id": [[3, 4503599627370497], [3]],
+    "charge": [[1.0, -1.0], [0.0]],
+    **{f"v{axis}": [[0.0, 0.5], [1.0]] for axis in "xyz"},
+    **{f"p{axis}": [[0.25, 1.5], [2.0]] for axis in "xyz"},
+}
+TYPES = {
+    "event_id": "uint32",
+    "volume_id": "uint8",
+    "layer_id": "uint16",
+    "surface_id": "uint32",
+    "particle_id": "uint64",
+}
+
+
+def write(path: Any, table: dict[str, list[Any]]) -> None:
+    """A file with the types of ColliderML."""
+    import pyarrow
+    import pyarrow.parquet
+
+    def column(name: str, values: list[Any]) -> Any:
+        kind = pyarrow.type_for_alias(TYPES.get(name, "float"))
+        return pyarrow.array(values, kind if name == "event_id" else pyarrow.list_(kind))
+
+    columns = {name: column(name, values) for name, values in table.items()}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+@needs("pyarrow")
+class ColliderMl(FolderCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.hits, self.particles = HITS.copy(), PARTICLES.copy()
+
+    def run_main(self, truth: bool = True) -> tuple[int, str]:
+        hits, particles = self.folder / "hits.parquet", self.folder / "particles.parquet"
+        write(hits, self.hits)
+        write(particles, self.particles)
+        given = ["--particles", str(particles)] if truth else []
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            code = colliderml.main([str(hits), *given, "--out", str(self.folder)])
+        return code, text.getvalue()
+
+    def table(self, event: int, kind: str) -> dict[str, np.ndarray]:
+        path = trackml_csv.event_path(str(self.folder), event, kind, True)
+        return trackml_csv.read_table(path)
+
+    def test_tables(self) -> None:
+        """Rows keep their order; what has no particle in the file is noise."""
+        code, text = self.run_main()
+        self.assertEqual((code, text), (0, "event000000007: 4 hits\nevent000000009: 1 hits\n"))
+        hits, truth, particles = (self.table(7, k) for k in ("hits", "truth", "particles"))
+        np.testing.assert_array_equal(hits["x"], HITS["x"][0])
+        np.testing.assert_array_equal(hits["module_id"], HITS["surface_id"][0])
+        np.testing.assert_array_equal(truth["particle_id"], [2, 2, 2, 0])
+        np.testing.assert_array_equal(particles["q"], [1, -1])
+        np.testing.assert_array_equal(particles["nhits"], [0, 3])
+        np.testing.assert_array_equal(particles["px"], [0.25, 1.5])
+        np.testing.assert_array_equal(self.table(9, "truth")["particle_id"], [1])
+
+    def test_without_particles(self) -> None:
+        self.assertEqual(self.run_main(truth=False)[0], 0)
+        names = {path.name for path in self.folder.glob("*.csv.gz")}
+        self.assertEqual(names, {f"event00000000{k}-hits.csv.gz" for k in (7, 9)})
+
+    def refused(self, text: str) -> None:
+        code, said = self.run_main()
+        self.assertEqual(code, 1, said)
+        self.assertIn(text, said)
+
+    def test_refused(self) -> None:
+        """Each of these files has one fault."""
+        self.hits["y"] = [[0.0], [0.5]]
+        self.refused("hits.parquet: event_id 7: lengths differ")
+        self.hits["y"] = [[0.0, None, 2.0, 3.0], [0.5]]
+        self.refused("hits.parquet: event_id 7: y has no value")
+        self.hits["y"] = [None, [0.5]]
+        self.refused("hits.parquet: event_id 7: y has no value")
+        del self.hits["y"]
+        self.refused("hits.parquet: no column y")
+        self.hits = HITS
+        self.particles["event_id"] = [7, 8]
+        self.refused("particles.parquet: event_id 8, expected 9 of")
+        self.particles = {name: values[:1] for name, values in PARTICLES.items()}
+        self.refused("particles.parquet: event_id None, expected 9 of")
+
+    def test_damaged(self) -> None:
+        path = self.folder / "none.parquet"
+        text = io.StringIO()
+        for content, said in ((None, "No such file"), (b"PAR1", "none.parquet: ")):
+            if content is not None:
+                path.write_bytes(content)
+            with contextlib.redirect_stderr(text):
+                self.assertEqual(colliderml.main([str(path), "--out", str(self.folder)]), 1)
+            self.assertIn(said, text.getvalue())
+
+
+@needs("pyarrow")
+class WholeEvent(LibraryCase):
+    def test_tracks(self) -> None:
+        """An event that ships finds the same tracks from both formats."""
+        hits = trackml_csv.read_table(f"{EVENT}-hits.csv.gz")
+        hits["surface_id"] = hits.pop("module_id")
+        truth = trackml_csv.read_table(f"{EVENT}-truth.csv.gz")
+        particles = trackml_csv.read_table(f"{EVENT}-particles.csv.gz")
+        hits |= {"true_z": truth["tz"], "particle_id": truth["particle_id"]}
+        particles["charge"] = particles.pop("q")
+        for name, table in (("hits", hits), ("particles", particles)):
+            rows = {key: [values.tolist()] for key, values in table.items()}
+            write(self.folder / f"{name}.parquet", {"event_id": [1], **rows})
+        paths = (self.folder / "hits.parquet", self.folder / "particles.parquet")
+        ((number, tables),) = colliderml.read_events(*paths)
+        self.assertEqual(number, 1)
+        for kind, table in tables.items():
+            trackml_csv.write_table(f"{self.folder}/a-{kind}.csv", table)
+        event = exatrkx.Event.from_trackml(self.folder / "a")
+        want = exatrkx.Event.from_trackml(EVENT)
+        np.testing.assert_array_equal(event.positions, want.positions)
+        np.testing.assert_array_equal(event.modules, want.modules)
+        np.testing.assert_allclose(event.weights, want.weights, atol=1e-6)
+        np.testing.assert_array_equal(
+            exatrkx.find_tracks(self.model, event, self.context).labels,
+            exatrkx.find_tracks(self.model, want, self.context).labels,
+        )
