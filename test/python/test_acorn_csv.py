@@ -58,13 +58,28 @@ class AcornCsv(LibraryCase):
         np.testing.assert_array_equal(clusters[2], [[500, -30, 1600]] * 2)
 
     def test_truth(self) -> None:
-        """Of two particles of a point the first; GeV."""
+        """GeV."""
         event = exatrkx.Event.from_acorn(self.prefix)
         ids = [1000000017, 1000000017, 0]
         np.testing.assert_array_equal(event.particle_ids, ids)
         momentum = event.particles["momentum"][0]
         np.testing.assert_allclose(momentum, [1, 0.05, -0.3], rtol=1e-6)
         np.testing.assert_array_equal(event.particles["charge"], [-1, 1])
+
+    def test_shared(self) -> None:
+        """Further particles of a point, each once; a particle goes before noise."""
+        rows, ids = exatrkx.Event.from_acorn(self.prefix).shared_hits
+        self.assertEqual((rows.tolist(), ids.tolist()), ([1], [1000000018]))
+        (*_, noise) = TRUTH.splitlines()
+        owned = noise.replace(",0,6,", ",1000000018,6,")
+        twice = TRUTH.splitlines()[2]
+        self.write("truth", "\n".join((TRUTH.rstrip(), owned, owned, twice, "")))
+        event = exatrkx.Event.from_acorn(self.prefix)
+        np.testing.assert_array_equal(
+            event.particle_ids, [1000000017, 1000000017, 1000000018]
+        )
+        self.assertEqual(event.shared_hits[0].tolist(), [1])
+        np.testing.assert_array_equal(event.positions[2], [500, -30, 1600])
 
     def test_refused(self) -> None:
         self.write("truth", TRUTH.replace("cluster_z_2", "other"))

@@ -233,7 +233,8 @@ class Event(_handle.Immutable):
     @classmethod
     def from_acorn(cls, prefix: Path) -> Event:
         """Read PREFIX-truth.csv[.gz] and PREFIX-particles.csv[.gz] as acorn
-        makes them of ITk dumps: space points, their clusters, modules, truth.
+        makes them of ITk dumps: space points, their clusters, modules, all their
+        particles.
 
         Volumes are acorn's regions. ValueError, FileNotFoundError.
         """

@@ -30,12 +30,19 @@ def columns(table: Table, names: tuple[str, ...]) -> np.ndarray:
     return np.stack([table[name] for name in names], axis=1)
 
 
-def read_points(prefix: str) -> Table:
-    """The rows of space points; of a point of several particles the first."""
+def read_points(prefix: str) -> tuple[Table, tuple[np.ndarray, np.ndarray]]:
+    """The rows of space points, of a point of several particles the first, and
+    the further ones: row of the point, particle."""
     names = ("hit_id", *POSITION, *CLUSTERS, *MODULE, "particle_id")
     table = read_table(find_file(prefix, "truth"), names)
-    first = np.unique(table["hit_id"], return_index=True)[1]
-    return {name: values[first] for name, values in table.items()}
+    order = np.lexsort((table["particle_id"] <= 0, table["hit_id"]))  # noise last
+    table = {name: values[order] for name, values in table.items()}
+    _, first, row = np.unique(table["hit_id"], return_index=True, return_inverse=True)
+    points = {name: values[first] for name, values in table.items()}
+    owner = table["particle_id"]
+    further = (owner > 0) & (owner != points["particle_id"][row])
+    pairs = np.unique(np.stack((row, owner), axis=1)[further], axis=0)
+    return points, (pairs[:, 0], pairs[:, 1])
 
 
 def cluster_positions(points: Table) -> np.ndarray:
@@ -48,7 +55,7 @@ def cluster_positions(points: Table) -> np.ndarray:
 
 def read(prefix: str) -> dict[str, Any]:
     """Arguments of Event.from_arrays."""
-    points = read_points(prefix)
+    points, shared = read_points(prefix)
     particles = read_table(find_file(prefix, "particles"), PARTICLE)
     for name in ("px", "py", "pz"):
         particles[name] = particles[name] * MEV
@@ -62,4 +69,5 @@ def read(prefix: str) -> dict[str, Any]:
         "cluster_positions": cluster_positions(points),
         "particle_ids": np.maximum(points["particle_id"], 0),
         "particles": particles,
+        "shared_hits": shared,
     }
