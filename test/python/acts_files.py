@@ -61,6 +61,39 @@ def sequencer(simulation: fatras.Fatras, seed: int, out: Path) -> Any:
     return loop
 
 
+def parquet_sequencer(simulation: fatras.Fatras, seed: int, out: Path) -> Any:
+    """The same with files of the kind of ColliderML, which its reader takes."""
+    import acts.arrow
+    import acts.examples.arrow as arrow
+
+    loop, quiet = sequencer(simulation, seed, out), acts.logging.ERROR
+    loop.addAlgorithm(
+        arrow.ArrowParticleOutputConverter(
+            level=quiet, inputParticles="particles_simulated", outputTable="table"
+        )
+    )
+    loop.addAlgorithm(
+        arrow.ArrowSimHitOutputConverter(
+            level=quiet,
+            inputSimHits="simhits",
+            inputParticles="particles_simulated",
+            inputClusters="clusters",
+            inputSimHitMeasurementsMap="simhit_measurements_map",
+            outputTable="hits_table",
+        )
+    )
+    schemas = {"table": acts.arrow.particleSchema(), "hits_table": acts.arrow.simHitSchema()}
+    loop.addWriter(
+        arrow.ParquetWriter(
+            level=quiet,
+            outputDir=str(out),
+            collections={"table": "particles", "hits_table": "tracker_hits"},
+            expectedSchemas=schemas,
+        )
+    )
+    return loop
+
+
 def write_event(
     simulation: fatras.Fatras, pileup: int, seed: int, event: int, out: Path
 ) -> None:

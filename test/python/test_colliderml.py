@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,18 @@ class ColliderMl(FolderCase):
         self.particles = {name: values[:1] for name, values in PARTICLES.items()}
         self.refused("particles.parquet: event_id None, expected 9 of")
 
+    def test_folders(self) -> None:
+        """Files in the order of their names."""
+        for kind, table in (("hits", HITS), ("particles", PARTICLES)):
+            (self.folder / kind).mkdir()
+            for k in range(2):
+                shard = {name: values[k : k + 1] for name, values in table.items()}
+                write(self.folder / kind / f"train-{k}.parquet", shard)
+        paths = (self.folder / "hits", self.folder / "particles")
+        self.assertEqual([event for event, _ in colliderml.read_events(*paths)], [7, 9])
+        with self.assertRaisesRegex(ValueError, "no \\*.parquet"):
+            next(colliderml.read_rows(self.folder, ["x"]))
+
     def test_damaged(self) -> None:
         path = self.folder / "none.parquet"
         text = io.StringIO()
@@ -154,3 +167,37 @@ class WholeEvent(LibraryCase):
             exatrkx.find_tracks(self.model, event, self.context).labels,
             exatrkx.find_tracks(self.model, want, self.context).labels,
         )
+
+
+@needs("pyarrow")
+@needs("acts")
+class FilesOfActs(FolderCase):
+    def test_same_event(self) -> None:
+        """What ACTS's own writers make of an event, as its CSV files tell it."""
+        from acts_files import parquet_sequencer
+
+        from exatrkx.simulation import fatras, generator
+        from exatrkx.tools import acts_csv
+
+        with tempfile.TemporaryDirectory() as scratch:
+            simulation = fatras.Fatras(scratch)
+            particles = generator.generate(np.random.default_rng(1), 2, 0.15)
+            fatras.write_particles(simulation.file("particles"), particles)
+            parquet_sequencer(simulation, 5, self.folder).run()
+        (self.folder / "event000000000-spacepoint.csv").unlink()
+        want = acts_csv.convert(acts_csv.Event(self.folder / "event000000000"))
+        paths = (self.folder / "tracker_hits", self.folder / "particles")
+        ((_, found),) = colliderml.read_events(*paths)
+        self.assertEqual(self.hits_of(found), self.hits_of(want))
+        self.assertGreater(len(self.hits_of(want)), 1000)
+
+    def hits_of(self, tables: dict[str, Any]) -> list[Any]:
+        """Module, position and momentum of the particle of each hit, sorted."""
+        hits, particles = tables["hits"], tables["particles"]
+        row = trackml_csv.lookup(
+            particles["particle_id"], tables["truth"]["particle_id"]
+        )
+        columns = [hits[name] for name in ("volume_id", "layer_id", "module_id")]
+        columns += [hits[axis].astype(float).round(2) for axis in "xyz"]
+        columns += [np.where(row >= 0, particles["px"][row], 0).astype(float).round(4)]
+        return sorted(zip(*(column.tolist() for column in columns)))

@@ -2,7 +2,8 @@
 
     exatrkx colliderml tracker_hits.parquet --particles particles.parquet --out DIR
 
-Each file has a row for each event, whose columns are lists: of tracker_hits x, y,
+ColliderML publishes such files, ACTS writes them (ParquetWriter); a folder stands for
+all of its files. Each has a row for each event, whose columns are lists: of tracker_hits x, y,
 z, true_z [mm], volume_id, layer_id, surface_id and particle_id, of particles
 particle_id, vx, vy, vz [mm], px, py, pz [GeV] and charge. Rows of both files are
 matched by event_id. Hits keep their order, so that hit_id - 1 is the hit of
@@ -39,7 +40,17 @@ class ColliderMlError(ValueError):
 def read_rows(
     path: Path, columns: Sequence[str]
 ) -> Iterator[tuple[int, trackml_csv.Table]]:
-    """event_id and these columns of each event."""
+    """event_id and these columns of each event of a file or folder."""
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise ColliderMlError(f"{path}: no *.parquet")
+    for file in files:
+        yield from read_file(file, columns)
+
+
+def read_file(
+    path: Path, columns: Sequence[str]
+) -> Iterator[tuple[int, trackml_csv.Table]]:
     import pyarrow
     import pyarrow.parquet
 
@@ -123,8 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="exatrkx colliderml", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
-    add("hits", type=Path, metavar="FILE", help="tracker_hits")
-    add("--particles", type=Path, metavar="FILE", help="particles, for truth")
+    add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits")
+    add("--particles", type=Path, metavar="PATH", help="of particles, for truth")
     add("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
     try:
