@@ -14,7 +14,8 @@ access beyond an array fails. Those that do not compile are left out, and those
 with the machine code of the source without --sanitize, which are the same
 program. --share of the mutants of all sources, drawn with --seed, are tried; none is
 begun after --seconds. Survivors are listed; the last line is the share that was
-killed, which must be --least.
+killed. It fails when that is less than --least by more than chance explains: three
+standard deviations of a sample of this size.
 """
 import argparse
 import functools
@@ -321,9 +322,10 @@ def main():
             break
         results.append(mutator.try_mutant(*mutant))
     killed, tried = results.count(True), len(results) - results.count(None)
+    chance = 3 * (tried * options.least * (1 - options.least)) ** 0.5
     print(f"mutation: {killed} of {tried} mutants killed, "
           f"{killed / max(tried, 1):.1%}")
-    return killed < options.least * tried
+    return killed < options.least * tried - chance
 
 
 if __name__ == "__main__":

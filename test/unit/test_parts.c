@@ -159,6 +159,8 @@ ETX_TEST(test_parts_refused)
 /* -------------------------------------------------------- what they contain --
  */
 
+#define N_FEATURES 2
+
 /* A part has nodes and edges of the whole graph, in its order. */
 static void check_part(const struct job *job, const int32_t *owners,
     const etx_graph_part *part, int32_t p)
@@ -178,6 +180,9 @@ static void check_part(const struct job *job, const int32_t *owners,
         ck_assert_int_eq(dst, etx_graph_dst(job->graph)[edge[e]]);
         ck_assert(etx_graph_scores(graph)[e] ==
                   etx_graph_scores(job->graph)[edge[e]]);
+        ck_assert_mem_eq(etx_graph_edge_features(graph) + N_FEATURES * e,
+            etx_graph_edge_features(job->graph) + N_FEATURES * (int64_t)edge[e],
+            N_FEATURES * sizeof(float));
         n_own += owners[dst] == p;
     }
     for (int64_t e = 0; e < job->n_edges; e++)
@@ -192,9 +197,14 @@ ETX_TEST(test_parts_contain)
     const int32_t n_parts = 5;
     scoped_job job = job_make_graph();
     scoped int32_t *owners = make_owners(&job, n_parts, ETX_PARTITION_PHI);
+    scoped float *feature =
+        etx_test_alloc(N_FEATURES * job.n_edges, sizeof *feature);
     etx_graph_part *part[5] = {NULL};
     int64_t n_own = 0;
 
+    for (int64_t k = 0; k < N_FEATURES * job.n_edges; k++)
+        feature[k] = (float)(1 + k);
+    ck_assert_ok(etx_graph_set_edge_features(job.graph, N_FEATURES, feature));
     for (int32_t p = 0; p < n_parts; p++) {
         ck_assert_ok(
             etx_graph_part_create(&part[p], job.graph, owners, n_parts, p));
