@@ -16,14 +16,13 @@ static void fail_and_score(struct rank_thread *thread, void *argument)
 {
     const struct job *whole = argument;
     scoped_job job = job_make_graph();
-    scoped_context *cancelled =
-        etx_test_context_with(1, 0, etx_test_cancel, NULL);
+    scoped_context *small = etx_test_context_with(1, 1000, NULL, NULL);
     const int is_failing = thread->rank == FAILING_RANK;
 
     ck_assert_status(etx_dist_graph_score(job.graph, thread->dist,
-                         is_failing ? cancelled : job.context, job.model,
-                         job.event, ETX_PARTITION_PHI),
-        ETX_ERR_CANCELLED);
+                         is_failing ? small : job.context, job.model, job.event,
+                         ETX_PARTITION_PHI),
+        is_failing ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
     ck_assert_int_eq(
         strstr(etx_last_error(), "1 of 4 ranks") == NULL, is_failing);
     ck_assert_refused(etx_dist_graph_score(job.graph, thread->dist, job.context,
