@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 
 from ..files import trackml_csv
-from ..simulation import weights
+from .truth_tables import STATE, truth_tables
 
 HITS = ("x", "y", "z", "volume_id", "layer_id", "surface_id")
 TRUTH = ("particle_id", "true_z")
-STATE = ("vx", "vy", "vz", "px", "py", "pz")
 PARTICLES = ("particle_id", *STATE, "charge")
 AT_ONCE = 8  # events in memory: one of pile-up 200 has 10^5 hits
 
@@ -96,7 +95,10 @@ def read_events(
         other, state = next(rows, (None, {}))
         if other != event:
             raise ColliderMlError(f"{particles}: event_id {other}, expected {event} of {hits}")
-        yield event, {"hits": hits_table(found), **truth_tables(found, state)}
+        owner = trackml_csv.lookup(state["particle_id"], found["particle_id"])
+        number = np.arange(1, len(state["particle_id"]) + 1)
+        truth = truth_tables(owner, found["true_z"], number, state, state["charge"])
+        yield event, {"hits": hits_table(found), **truth}
 
 
 def hits_table(hits: trackml_csv.Table) -> trackml_csv.Table:
@@ -105,27 +107,6 @@ def hits_table(hits: trackml_csv.Table) -> trackml_csv.Table:
         "hit_id": np.arange(1, len(hits["x"]) + 1),
         **{axis: hits[axis] for axis in "xyz"},
         **{name: hits[theirs].astype(np.int64) for name, theirs in ids.items()},
-    }
-
-
-def truth_tables(
-    hits: trackml_csv.Table, particles: trackml_csv.Table
-) -> dict[str, trackml_csv.Table]:
-    owner = trackml_csv.lookup(particles["particle_id"], hits["particle_id"])
-    pt = np.hypot(particles["px"], particles["py"])
-    weight = weights.hit_weights(owner, hits["true_z"], particles["vz"], pt)
-    return {
-        "truth": {
-            "hit_id": np.arange(1, len(owner) + 1),
-            "particle_id": owner + 1,
-            "weight": weight,
-        },
-        "particles": {
-            "particle_id": np.arange(1, len(pt) + 1),
-            **{name: particles[name] for name in STATE},
-            "q": np.rint(particles["charge"]).astype(np.int64),
-            "nhits": np.bincount(owner[owner >= 0], minlength=len(pt)),
-        },
     }
 
 
