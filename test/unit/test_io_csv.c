@@ -55,6 +55,8 @@ static const struct hits_row hits_rows[] = {
         BAD("there is no column x")},
     {"x twice", "hit_id,x,y,z,x,volume_id,layer_id,module_id\n",
         BAD(":1:5: a second column x, the first is 2")},
+    {"the first column twice", "x,hit_id,y,z,x,volume_id,layer_id,module_id\n",
+        BAD(":1:5: a second column x, the first is 1")},
     {"spaces in names", "hit_id, x,y,z,volume_id,layer_id,module_id\n",
         BAD("there is no column x")},
     {"no last line feed", HEAD "1,2,3,4,5,6,7\n2,2,3,4,5,6,7", GOOD(2)},

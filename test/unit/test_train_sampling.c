@@ -415,6 +415,12 @@ static const struct cell_feature {
 } cell_features[] = {{"cell_count", 0}, {"lx", 0}, {"ly", 0}, {"lz", 0},
     {"leta", 1}, {"lphi", 1}, {"geta", 1}, {"gphi", 1}};
 
+/* Each alone moves the hits. */
+static const char *const moves[] = {"{'reflect_y': false}",
+    "{'rotate_phi': false}",
+    "{'rotate_phi': false, 'reflect_y': false, 'reflect_x': true}",
+    "{'rotate_phi': false, 'reflect_y': false, 'reflect_z': true}"};
+
 /* Directions do not move along with the hits, so they are refused; numbers
  * and lengths of cells stay as they are. */
 ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
@@ -422,14 +428,14 @@ ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
     const struct cell_feature *feature = &cell_features[_i];
     scoped_context *context = train_bench_context(1);
     scoped_trainer *trainer = NULL;
-    char config[300];
+    char config[400];
 
     (void)snprintf(config, sizeof config,
         "{'stage': 'embedding', 'model': {'arch': 'mlp', 'options': {'hidden': "
         "[4], 'n_out': 2}, 'node_features': [{'name': 'r', 'scale': 1000.0}, "
         "{'name': '%s', 'scale': 1.0}], 'graph': {'radius': 0.1}}, "
-        "'augmentation': {'reflect_z': true}}",
-        feature->name);
+        "'augmentation': %s}",
+        feature->name, moves[_i % ROWS(moves)]);
     if (feature->moves)
         ck_assert_fails(
             etx_trainer_create(&trainer, context, etx_test_json(config), NULL),

@@ -6,6 +6,9 @@
 #include "cylinders.h"
 #include "support.h"
 
+#include "data/hit_order.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -271,4 +274,27 @@ ETX_TEST(test_train_truth_too_many_pairs)
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
         ETX_ERR_LIMIT, "1000 per hit");
     etx_train_config_clear(&config);
+}
+
+/* From inside out, however many hits a particle has. */
+ETX_TEST(test_train_truth_order_of_hits)
+{
+    enum { MANY = 40 };
+    static const int32_t group[MANY];
+
+    for (int32_t n = 1; n <= MANY; n++) {
+        float at[3 * MANY] = {0.0f};
+        int32_t begin[2];
+        int32_t hit[MANY];
+
+        for (int32_t i = 0; i < n; i++)
+            at[3 * i] = (float)((7 * i) % MANY) - 3.5f;
+        scoped_event *event = etx_test_event(n, at);
+        ck_assert_ok(etx_order_hits(begin, hit, group, 1, event, 0));
+        ck_assert_int_eq(begin[0], 0);
+        ck_assert_int_eq(begin[1], n);
+        for (int32_t k = 1; k < n; k++)
+            ck_assert_float_le(
+                fabsf(at[3 * hit[k - 1]]), fabsf(at[3 * hit[k]]));
+    }
 }
