@@ -279,6 +279,8 @@ class TestPipeline(LibraryCase):
             exatrkx.evaluate(self.event, self.tracks, min_pt="1")
         with self.assertRaisesRegex(ValueError, "tracks: 1, fewer than events"):
             exatrkx.evaluate([self.event] * 2, [self.tracks])
+        with self.assertRaisesRegex(TypeError, "events: Tracks, expected exatrkx.Event"):
+            exatrkx.evaluate(self.tracks, self.event)
         bare = exatrkx.Event.from_arrays(self.event.positions)
         bare.name = "event7"
         with self.assertRaisesRegex(exatrkx.ArgumentError, "event7: the event has no truth"):

@@ -115,9 +115,9 @@ def evaluate(
     min_particle_hits, min_track_hits, charged_only. The events must carry
     truth (ArgumentError).
     """
-    for name, given in (("events", events), ("tracks", tracks)):
-        if given is None:
-            raise _errors.ArgumentError(f"{name}: None, expected an object")
+    for name, given, other in (("events", events, Tracks), ("tracks", tracks, Event)):
+        if given is None or isinstance(given, other):
+            _handle.pointer(name, given)  # says what is wrong
     all_events = [events] if isinstance(events, Event) else events
     all_tracks = [tracks] if isinstance(tracks, Tracks) else tracks
     chosen = ctypes.byref(filled(matching, options))
