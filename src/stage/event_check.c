@@ -10,6 +10,7 @@
 #include "base/constants.h"
 #include "base/heap.h"
 #include "base/select.h"
+#include "stage/helix/field.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,6 +27,7 @@
 #define MIN_ARCS     20   /* true tracks that measure a field */
 #define MIN_ARC_HITS 4    /* of such a track */
 #define MIN_ARC_PT   0.3  /* GeV */
+#define MAX_FIELD    10.0 /* T, of any detector */
 #define FIELD_FACTOR 2.0  /* between that field and the model's */
 
 /* What was found, one after the other. */
@@ -191,7 +193,7 @@ done:
 
 /* ---------------------------------------------------------------- stages -- */
 
-/* Whether the model knows the layers, and its stages that need them run. */
+/* Whether the model knows the layers. */
 static etx_status check_layers(struct report *report,
     const struct etx_event *event, const struct etx_completion *completion)
 {
@@ -294,15 +296,15 @@ static double field_of(const struct arc *arc, const struct etx_event *event,
                          : 0.0;
 }
 
-/* Whether true tracks bend as those that the model has learned from. */
-static etx_status check_field(struct report *report,
-    const struct etx_event *event, const struct etx_completion *completion)
+/* The median of the fields that true tracks need, T; unchanged: too few tell.
+ */
+static etx_status measure_field(double *out, const struct etx_event *event)
 {
-    const double learned = (double)completion->field[0];
     struct arc *arc = NULL;
     uint64_t *key = NULL;
     float *field = NULL;
     int64_t n = 0;
+    uint64_t middle = 0;
     etx_status status;
 
     ETX_NEW(arc, event->n_particles, "arcs of particles");
@@ -319,17 +321,9 @@ static etx_status check_field(struct report *report,
     if (n < MIN_ARCS)
         goto done;
     etx_select(key, n, n / 2 + 1);
-    uint64_t middle = 0;
     for (int64_t k = 0; k <= n / 2; k++)
         middle = key[k] > middle ? key[k] : middle;
-    const double needed = (double)field[(uint32_t)middle];
-
-    if (needed / learned < 1.0 / FIELD_FACTOR ||
-        needed / learned > FIELD_FACTOR)
-        say(report,
-            "true tracks bend as in %" PRId64 " mT, the model has learned in "
-            "%" PRId64 " mT: another field, or momenta that are not in GeV",
-            (int64_t)llround(1e3 * needed), (int64_t)llround(1e3 * learned));
+    *out = (double)field[(uint32_t)middle];
 done:
     etx_free(arc);
     etx_free(key);
@@ -337,30 +331,40 @@ done:
     return status;
 }
 
-/* ----------------------------------------------------------------- event -- */
-
-static etx_status check_model(struct report *report,
-    const struct etx_event *event, const struct etx_model *model)
+/* Whether true tracks bend as in the field that the model has learned, T, or,
+ * where it has learned none, as in one that exists. */
+static etx_status check_field(
+    struct report *report, const struct etx_event *event, double learned)
 {
-    etx_status status = ETX_OK;
+    double needed = (double)NAN; /* is neither below nor above */
+    etx_status status;
 
-    if (model->completion == NULL)
-        return ETX_OK;
-    if (event->layer_id == NULL)
-        say(report, "%sthe tracks are not completed: the event has no modules",
-            model->first_pass != NULL ? "there is no first pass, " : "");
-    else
-        ETX_CHECK(check_layers(report, event, model->completion));
-    if (event->particle_row != NULL)
-        ETX_CHECK(check_field(report, event, model->completion));
+    ETX_CHECK(measure_field(&needed, event));
+    if (fabs(learned) < ETX_COMPLETION_MIN_FIELD) {
+        if (fabs(needed) > MAX_FIELD)
+            say(report,
+                "true tracks bend as in %" PRId64 " mT: momenta are wanted in "
+                "GeV, lengths in mm",
+                (int64_t)llround(1e3 * needed));
+    } else if (needed / learned < 1.0 / FIELD_FACTOR ||
+               needed / learned > FIELD_FACTOR) {
+        say(report,
+            "true tracks bend as in %" PRId64 " mT, the model has learned in "
+            "%" PRId64 " mT: another field, or units that are not GeV and mm",
+            (int64_t)llround(1e3 * needed), (int64_t)llround(1e3 * learned));
+    }
 done:
     return status;
 }
+
+/* ----------------------------------------------------------------- event -- */
 
 etx_status etx_stage_check_event(char *text, int64_t text_bytes,
     const struct etx_event *event, const struct etx_detector *detector,
     const struct etx_model *model)
 {
+    const struct etx_completion *const completion =
+        model != NULL ? model->completion : NULL;
     struct report report = {text, text_bytes, 0};
     etx_status status = ETX_OK;
 
@@ -372,8 +376,14 @@ etx_status etx_stage_check_event(char *text, int64_t text_bytes,
         return ETX_OK;
     if (detector != NULL && event->layer_id != NULL)
         ETX_CHECK(check_modules(&report, event, detector));
-    if (model != NULL)
-        ETX_CHECK(check_model(&report, event, model));
+    if (completion != NULL && event->layer_id == NULL)
+        say(&report, "%sthe tracks are not completed: the event has no modules",
+            model->first_pass != NULL ? "there is no first pass, " : "");
+    else if (completion != NULL)
+        ETX_CHECK(check_layers(&report, event, completion));
+    if (event->particle_row != NULL)
+        ETX_CHECK(check_field(&report, event,
+            completion != NULL ? (double)completion->field[0] : 0.0));
 done:
     return status;
 }

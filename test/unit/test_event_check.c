@@ -98,7 +98,7 @@ static const struct world worlds[] = {
     {"m", make_metres, "hits reach to 3 mm, modules to 29"},
     {"cm", make_centimetres, "hits reach to 29"},
     {"um", make_micrometres, "lengths are wanted in mm"},
-    {"MeV", make_mev, "momenta that are not in GeV"},
+    {"MeV", make_mev, "units that are not GeV and mm"},
     {"charges", make_turned_charges, "bend as in -"},
     {"unknown", make_unknown,
         "modules that the detector lacks, the first on (99,"},
@@ -143,7 +143,7 @@ ETX_TEST(test_event_check, .rows = ROWS(worlds))
         "%s: \"%s\" lacks \"%s\"", world->name, text, world->text);
 }
 
-/* Without detector and model: hits alone tell little. */
+/* Without detector and model hits and truth tell less. */
 ETX_TEST(test_event_check_alone)
 {
     static const float point[] = {1, 2, 3};
@@ -155,11 +155,16 @@ ETX_TEST(test_event_check_alone)
     etx_test_open_example(&model, &event, "event000000001");
     make_centimetres(event);
     check(text, event, 0);
-    ck_assert_str_eq(text, "");
+    ck_assert_ptr_nonnull(
+        strstr(text, " mT: momenta are wanted in GeV, lengths"));
     scale(event, 0.01f);
     check(text, event, 0);
     ck_assert_str_eq(
         text, "no hit is 20 mm from the origin: lengths are wanted in mm");
+    scale(event, 1e3f);
+    make_mev(event);
+    check(text, event, 0);
+    ck_assert_ptr_nonnull(strstr(text, " mT: momenta are wanted in GeV"));
     check(text, single, 0);
     ck_assert_str_eq(text, "");
     ck_assert_ok(etx_event_check(text, sizeof text, single, NULL, model));
