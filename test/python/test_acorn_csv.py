@@ -50,6 +50,11 @@ class AcornCsv(LibraryCase):
         np.testing.assert_array_equal(layer, [0, 1, 4])
         self.assertEqual(len(set(module)), 3)
 
+    def test_folder(self) -> None:
+        """Known by its truth without hits."""
+        (event,) = exatrkx.Events(self.prefix.parent)
+        self.assertEqual((event.name, len(event)), ("event000000001", 3))
+
     def test_clusters(self) -> None:
         """A pixel has one; a strip of the endcaps its own position, as in acorn."""
         clusters = exatrkx.Event.from_acorn(self.prefix).cluster_positions

@@ -11,9 +11,11 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import exatrkx
 import numpy as np
 from support import FolderCase, needs
 
+from exatrkx.files import acts_csv as reader
 from exatrkx.files import trackml_csv
 from exatrkx.simulation import fatras
 from exatrkx.tools import acts_csv
@@ -88,6 +90,16 @@ class ActsCsv(FolderCase):
         np.testing.assert_array_equal(particles["particle_id"] >> 24 & 0xFFF, [0, 2])
         np.testing.assert_array_equal(particles["nhits"], [3, 1])
         np.testing.assert_allclose(truth["tz"], [10, 20, 30, 31, 0])
+
+    def test_event(self) -> None:
+        """Read directly, an event is what its TrackML files hold."""
+        self.tables()
+        converted = exatrkx.Event.from_trackml(self.out / "event000000003")
+        (event,) = exatrkx.Events(self.folder)
+        np.testing.assert_array_equal(event.particles, converted.particles)
+        for name in ("positions", "modules", "particle_ids", "weights"):
+            found, expected = getattr(event, name), getattr(converted, name)
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
 
     def test_space_points(self) -> None:
         """Two measurements of one particle; of two particles it is noise."""
@@ -227,7 +239,7 @@ class FromActs(FolderCase):
         (self.folder / "scratch").mkdir()
         simulation = fatras.Fatras(str(self.folder / "scratch"))
         acts_files.write_event(simulation, 1, 3, 0, self.folder)
-        tables = acts_csv.convert(acts_csv.Event(self.folder / "event000000000"))
+        tables = reader.convert(reader.Event(self.folder / "event000000000"))
         hits, truth = tables["hits"], tables["truth"]
         found = np.stack([hits[name] for name in "xyz"], axis=1)
         true = np.stack([truth[f"t{name}"] for name in "xyz"], axis=1)

@@ -176,8 +176,8 @@ class FilesOfActs(FolderCase):
         """What ACTS's own writers make of an event, as its CSV files tell it."""
         from acts_files import parquet_sequencer
 
+        from exatrkx.files import acts_csv
         from exatrkx.simulation import fatras, generator
-        from exatrkx.tools import acts_csv
 
         with tempfile.TemporaryDirectory() as scratch:
             simulation = fatras.Fatras(scratch)

@@ -18,7 +18,7 @@ from support import EVENT, PACKAGE, ROOT, LibraryCase
 
 from exatrkx import _programs
 from exatrkx.__main__ import MODULES, PROGRAMS, main
-from exatrkx.files import trackml_csv
+from exatrkx.files import event_files, trackml_csv
 
 BUILT = ROOT / "build" / "examples"
 
@@ -111,7 +111,7 @@ class TestCommands(LibraryCase):
             (self.folder / name).touch()
         for name in ("old-hits.csv.bak", "c-hits.csv.part", "d-truth.csv"):
             (self.folder / name).touch()
-        prefixes = trackml_csv.find_events(str(self.folder))
+        prefixes = event_files.find(str(self.folder))
         self.assertEqual(prefixes, [f"{self.folder}/a", f"{self.folder}/b"])
         files = [trackml_csv.find_file(prefix, "hits") for prefix in prefixes]
         self.assertEqual(

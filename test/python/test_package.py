@@ -330,6 +330,24 @@ class TestEvents(LibraryCase):
                 archive.write(file, f"some/folder/{file.name}")
         self.check(path)
 
+    def test_arrays(self) -> None:
+        """Files of numpy.savez, in a folder, in a zip file and alone."""
+        names = ("positions", "modules", "cell_features", "particle_ids", "particles")
+        arrays = {name: getattr(self.event, name) for name in names}
+        folder = self.folder / "arrays"
+        folder.mkdir()
+        np.savez(folder / "event7.npz", **arrays)
+        zipped = shutil.make_archive(str(folder), "zip", folder)
+        for path in (folder, zipped, folder / "event7.npz"):
+            with self.subTest(path):
+                (event,) = exatrkx.Events(path)
+                self.assertEqual(event.name, "event7")
+                for name, values in arrays.items():
+                    np.testing.assert_array_equal(getattr(event, name), values)
+        np.savez(folder / "event7.npz", positions=arrays["positions"], colour=[1])
+        with self.assertRaisesRegex(ValueError, "event7.npz: .*colour"):
+            list(exatrkx.Events(folder))
+
     def test_prefix(self) -> None:
         """Or the name of its file of hits."""
         for name in (EVENT, f"{EVENT}-hits.csv.gz"):

@@ -27,7 +27,7 @@ REAL_EVENT = str(REFERENCE / "trackml_event" / "event000000001")
 NO_REFERENCE = f"no {REAL_EVENT}-truth.csv.gz (ETX_REFERENCE_DATA)"
 
 import numpy as np
-from exatrkx.files import trackml_csv
+from exatrkx.files import trackml_csv, weights
 from exatrkx.simulation import (
     decays,
     detector,
@@ -42,7 +42,6 @@ from exatrkx.simulation import (
     simulate,
     space_points,
     trackml_detector,
-    weights,
 )
 from exatrkx.tools import compare_events
 

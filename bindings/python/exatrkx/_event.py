@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,7 @@ from ._declarations import etx_particle
 from ._device_input import device_input
 from ._model import Detector, Model
 from ._shipped import shipped
-from .files import acorn_csv
-from .files.trackml_csv import prefix_of
+from .files import acorn_csv, acts_csv, event_files
 
 if TYPE_CHECKING:
     import pandas
@@ -217,7 +217,7 @@ class Event(_handle.Immutable):
         if detector is not None:
             geometry = _handle.pointer("detector", detector)
         if prefix is not None:
-            name = _library.file_name(prefix_of(os.fsdecode(prefix)))
+            name = _library.file_name(event_files.prefix_of(os.fsdecode(prefix)))
             event = cls._read("etx_event_read_trackml", name, geometry)
             event.name = os.path.basename(os.fsdecode(name))
             event._warn_of(detector)
@@ -231,6 +231,39 @@ class Event(_handle.Immutable):
         return event
 
     @classmethod
+    def from_files(cls, prefix: Path, *, detector: Detector | None = None) -> Event:
+        """Read an event in the form that its files have: of from_trackml, from_acts,
+        from_acorn or, where prefix ends in .npz, from_npz."""
+        form = event_files.form_of(event_files.prefix_of(os.fspath(prefix)))
+        if form == "acorn":
+            return cls.from_acorn(prefix)
+        read = {"acts": cls.from_acts, "arrays": cls.from_npz}.get(form, cls.from_trackml)
+        return read(prefix, detector=detector)
+
+    @classmethod
+    def from_npz(cls, path: Path, *, detector: Detector | None = None) -> Event:
+        """Read a file of numpy.savez: arrays by the names of from_arrays, particles
+        as a structured array; cells need a detector. ValueError, OSError."""
+        name = os.fspath(path)
+        try:
+            with np.load(name) as arrays:
+                event = cls.from_arrays(**arrays, detector=detector)
+        except (AttributeError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{name}: {error}") from None
+        event.name = os.path.basename(name).removesuffix(event_files.ARRAYS)
+        return event
+
+    @classmethod
+    def from_acts(cls, prefix: Path, *, detector: Detector | None = None) -> Event:
+        """Read the CSV files of the examples of ACTS: measurements or space points,
+        modules, truth and, with a detector, cells (files.acts_csv). ValueError."""
+        name = event_files.prefix_of(os.fspath(prefix))
+        arrays = acts_csv.read(name, with_cells=detector is not None)
+        event = cls.from_arrays(**arrays, detector=detector)
+        event.name = os.path.basename(name)
+        return event
+
+    @classmethod
     def from_acorn(cls, prefix: Path) -> Event:
         """Read PREFIX-truth.csv[.gz] and PREFIX-particles.csv[.gz] as acorn
         makes them of ITk dumps: space points, their clusters, modules, all their
@@ -238,7 +271,7 @@ class Event(_handle.Immutable):
 
         Volumes are acorn's regions. ValueError, FileNotFoundError.
         """
-        name = os.fspath(prefix)
+        name = event_files.prefix_of(os.fspath(prefix))
         event = cls.from_arrays(**acorn_csv.read(name))
         event.name = os.path.basename(name)
         return event

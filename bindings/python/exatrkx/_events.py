@@ -1,4 +1,4 @@
-"""_events -- the TrackML events of a folder or zip, one after the other.
+"""_events -- the events of a folder or zip, one after the other.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,10 +15,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from . import _progress
 from ._event import Event
 from ._model import Detector
-from .files.trackml_csv import KINDS, find_events
+from .files import event_files
 
 Path = str | os.PathLike[str]
-ENDINGS = (".csv", ".csv.gz")
 
 
 class Events:
@@ -28,8 +27,9 @@ class Events:
             tracks = exatrkx.find_tracks(model, event)
 
     path is a folder, a zip file, the prefix of one event or a list of
-    prefixes. Threads read the next events meanwhile. Event.name is that of
-    the files. len() is the number of events; names holds their prefixes.
+    prefixes, in any form that Event.from_files reads. Threads
+    read the next events meanwhile. Event.name is that of the files. len() is
+    the number of events; names holds their prefixes.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Events:
         progress: bool = False,
         ahead: int = 2,
     ) -> None:
-        """detector: as for Event.from_trackml. progress: a bar on a terminal
+        """detector: as for Event.from_files. progress: a bar on a terminal
         or in a notebook, where the package tqdm is installed. ahead: events that
         are read meanwhile, each on a thread. FileNotFoundError where path holds
         no events; ValueError."""
@@ -55,11 +55,12 @@ class Events:
             self.names = [os.fspath(prefix) for prefix in path]
         else:
             self.path = os.fspath(path)
-            self.is_zip = os.path.isfile(path) and zipfile.is_zipfile(path)
-            find = find_zipped if self.is_zip else find_events
+            is_arrays = self.path.endswith(event_files.ARRAYS)
+            self.is_zip = not is_arrays and zipfile.is_zipfile(path)
+            find = find_zipped if self.is_zip else event_files.find
             self.names = find(self.path)
         if not self.names:
-            raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] in it")
+            raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] and no *.npz in it")
 
     def __len__(self) -> int:
         return len(self.names)
@@ -88,27 +89,20 @@ class Events:
 
     def _read(self, name: str) -> Event:
         if not self.is_zip:
-            return Event.from_trackml(name, detector=self.detector)
+            return Event.from_files(name, detector=self.detector)
         with (
             tempfile.TemporaryDirectory() as folder,
             zipfile.ZipFile(self.path) as archive,
         ):
+            for part in archive.namelist():
+                if part == name or part.startswith(f"{name}-"):
+                    with open(os.path.join(folder, os.path.basename(part)), "wb") as file:
+                        file.write(archive.read(part))
             prefix = os.path.join(folder, os.path.basename(name))
-            known = set(archive.namelist())
-            for part in (f"-{kind}{end}" for kind in KINDS for end in ENDINGS):
-                if name + part in known:
-                    with open(prefix + part, "wb") as file:
-                        file.write(archive.read(name + part))
-            return Event.from_trackml(prefix, detector=self.detector)
+            return Event.from_files(prefix, detector=self.detector)
 
 
 def find_zipped(path: str) -> list[str]:
     """Prefixes of the events of a zip file, sorted."""
     with zipfile.ZipFile(path) as archive:
-        found = {
-            name.removesuffix(f"-hits{end}")
-            for name in archive.namelist()
-            for end in ENDINGS
-            if name.endswith(f"-hits{end}")
-        }
-    return sorted(found)
+        return event_files.prefixes_among(archive.namelist())

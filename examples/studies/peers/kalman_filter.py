@@ -19,7 +19,7 @@ from typing import Any
 import acts
 import acts.examples as ae
 import numpy as np
-from exatrkx.files import trackml_csv
+from exatrkx.files import event_files, trackml_csv
 from exatrkx.simulation import fatras, trackml_detector
 from exatrkx.simulation.field import CENTRE_FIELD
 
@@ -161,7 +161,7 @@ def learn_errors(modules: Any) -> np.ndarray:
     """[volume, axis, size] mm, from the shipped events."""
     hits = [
         Hits.read(prefix, modules, with_truth=True)
-        for prefix in trackml_csv.find_events(CALIBRATION)
+        for prefix in event_files.find(CALIBRATION)
     ]
     volume = np.concatenate([modules.volume_id[one.module] for one in hits])
     size = np.concatenate([one.size for one in hits])

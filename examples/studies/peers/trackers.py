@@ -19,7 +19,7 @@ from typing import Any
 
 import exatrkx
 import numpy as np
-from exatrkx.files import trackml_csv
+from exatrkx.files import event_files, trackml_csv
 
 from .stage import OURS, Implementation, Inputs, Run, Stage
 
@@ -38,7 +38,7 @@ INTEGERS = ("hit_id", "volume_id", "layer_id", "module_id")
 def make(_: int) -> Inputs:
     """The events of the folder, whatever number of hits is wanted."""
     folder = os.environ.get("PEERS_EVENTS") or SHIPPED
-    return {"events": np.array(trackml_csv.find_events(folder))}
+    return {"events": np.array(event_files.find(folder))}
 
 
 def read_events(inputs: Inputs) -> list[exatrkx.Event]:

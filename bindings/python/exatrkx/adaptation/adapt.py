@@ -261,7 +261,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="exatrkx adapt", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
-    add("events", metavar="EVENTS", help="folder or zip of TrackML events with truth")
+    add("events", metavar="EVENTS", help="folder or zip of events with truth")
     add("--out", required=True, metavar="M", help="model file; M.json, M.html: report")
     add("--detector", help="detectors.csv of the modules, where events have cells")
     add("--unit", choices=UNITS, default="mm", help="of lengths in the files")

@@ -23,7 +23,6 @@ Table = dict[str, np.ndarray]
 
 KINDS = ("hits", "cells", "particles", "truth")
 GZIP_MAGIC = b"\x1f\x8b"
-HITS = "-hits.csv"
 INTEGER_COLUMNS = frozenset(
     "hit_id volume_id layer_id module_id particle_id particle_type q nhits "
     "ch0 ch1 region layer_disk eta_module phi_module".split()
@@ -102,24 +101,6 @@ def find_file(prefix: str, kind: str) -> str:
         if os.path.exists(path):
             return path
     raise FileNotFoundError(f"{prefix}-{kind}.csv[.gz]: not found")
-
-
-def prefix_of(path: str) -> str:
-    """Without the rest of the name of a file of hits."""
-    return path.removesuffix(".gz").removesuffix(HITS) if is_hits(path) else path
-
-
-def is_hits(path: str) -> bool:
-    """Whether it has the name of a file of hits."""
-    return path.endswith((HITS, f"{HITS}.gz"))
-
-
-def find_events(path: str) -> list[str]:
-    """Event prefixes in a folder, sorted, or the one of a prefix or file."""
-    if not os.path.isdir(path):
-        return [prefix_of(path)]
-    names = filter(is_hits, os.listdir(path))
-    return sorted({os.path.join(path, prefix_of(name)) for name in names})
 
 
 def read_event(prefix: str) -> dict[str, Table]:

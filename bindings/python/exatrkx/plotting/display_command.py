@@ -50,11 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(args: argparse.Namespace) -> None:
     """Write the format that the ending of --out names."""
     if args.tracks is None:
-        event = Event.from_trackml(args.event, detector=Detector.load(args.detector))
+        event = Event.from_files(args.event, detector=Detector.load(args.detector))
         context = Context(args.threads or None)
         tracks = find_tracks(Model.load(args.model), event, context)
     else:
-        event = Event.from_trackml(args.event)
+        event = Event.from_files(args.event)
         tracks = Tracks.from_csv(args.tracks, event)
     name = os.path.basename(args.event)
     if args.out.lower().endswith(".html"):

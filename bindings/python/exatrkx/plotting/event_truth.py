@@ -23,7 +23,7 @@ class Event:
     def __init__(self, source: Any) -> None:
         """Of an exatrkx.Event, or of PREFIX-hits and its siblings."""
         if isinstance(source, (str, os.PathLike)):
-            source = _event.Event.from_trackml(source)
+            source = _event.Event.from_files(source)
         expect("event", source, "Event")
         if source.particles is None:
             raise ValueError(f"{source!r}: plots need the truth")

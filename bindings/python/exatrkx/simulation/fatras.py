@@ -9,8 +9,6 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import os
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..files.columns import Columns
 from . import open_data_detector, trackml_detector
 from .detector import digitization_config, read_out
 from .field import CENTRE_FIELD, TRACKML_CENTRE, write_box_map, write_map
@@ -237,37 +236,6 @@ def magnetic_field(
         return acts.MagneticFieldMapXyz(path, lengthUnit=1.0, bFieldUnit=tesla)
     write_map(path, centre_field, coil_centre)
     return acts.MagneticFieldMapRz(path, lengthUnit=1.0, bFieldUnit=tesla)
-
-
-class Columns:
-    """Columns of one CSV file by name."""
-
-    def __init__(self, path: str) -> None:
-        opened = gzip.open if path.endswith(".gz") else open
-        with opened(path, "rt", encoding="ascii") as file:
-            self.text = file.read()
-        self.names = self.text.partition("\n")[0].split(",")
-
-    def numbers(self, kind: Any, *names: str) -> np.ndarray:
-        """The named columns, [n_rows, n_names]."""
-        if self.text.count("\n") < 2:
-            return np.zeros((0, len(names)), dtype=kind)
-        return np.loadtxt(
-            io.StringIO(self.text),
-            delimiter=",",
-            skiprows=1,
-            usecols=[self.names.index(name) for name in names],
-            dtype=kind,
-            ndmin=2,
-        )
-
-    def integers(self, *names: str) -> np.ndarray:
-        """The named columns as int64."""
-        return self.numbers(np.int64, *names)
-
-    def floats(self, *names: str) -> np.ndarray:
-        """The named columns as float64."""
-        return self.numbers(np.float64, *names)
 
 
 def write_particles(path: str, particles: Particles) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..files import weights
 from ..files.trackml_csv import Table, event_path, write_table
 from . import (
     conversions,
@@ -36,7 +37,6 @@ from . import (
     pythia,
     secondaries,
     space_points,
-    weights,
 )
 from .faults import Faults
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..files import trackml_csv
-from .acts_csv import particle_ids
+from ..files.acts_csv import particle_ids
 from .truth_tables import STATE, truth_tables
 
 HITS = ("volume_id", "layer_id", "surface_id", "rec_gx", "rec_gy", "rec_gz", "true_z")

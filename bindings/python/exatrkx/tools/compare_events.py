@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..files import event_files
 from ..files.trackml_csv import (
     Table,
     aligned,
-    find_events,
     lookup,
     read_event,
     read_table,
@@ -53,7 +53,7 @@ class Sample:
 
     def __init__(self, path: str) -> None:
         """Read the set; raises FileNotFoundError where it has no event."""
-        prefixes = find_events(path)
+        prefixes = event_files.find(path)
         if not prefixes:
             raise FileNotFoundError(f"{path}: no event*-hits.csv[.gz] in it")
         parts: list[dict[str, Table]] = [read_event(p) for p in prefixes]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..files.trackml_csv import Table
-from ..simulation.weights import hit_weights
+from ..files.weights import hit_weights
 
 STATE = ("vx", "vy", "vz", "px", "py", "pz")
 
