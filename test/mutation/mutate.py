@@ -135,7 +135,6 @@ SUITES = {
     "src/stage/track_fitting/": ["track_fitting", "recorded"],
 }
 # What is drawn from, unless sources are named.
-DEVICE = ["clock", "graph_mirror", "transfer"]
 FOLDERS = ["stage", "train", "io", "data", "api", "learn"]
 
 
@@ -144,7 +143,7 @@ def all_sources():
     what runs on a device alone."""
     return sorted(str(path) for folder in FOLDERS
                   for path in Path("src", folder).rglob("*.c")
-                  if path.parent.name != "simd" and path.stem not in DEVICE)
+                  if path.parent.name != "simd" and path.stem != "graph_mirror")
 
 
 def suites_of(path):

@@ -276,7 +276,7 @@ ETX_TEST(test_train_truth_too_many_pairs)
     etx_train_config_clear(&config);
 }
 
-/* From inside out, however many hits a particle has. */
+/* From inside out, along all axes, however many hits a particle has. */
 ETX_TEST(test_train_truth_order_of_hits)
 {
     enum { MANY = 40 };
@@ -288,13 +288,17 @@ ETX_TEST(test_train_truth_order_of_hits)
         int32_t hit[MANY];
 
         for (int32_t i = 0; i < n; i++)
-            at[3 * i] = (float)((7 * i) % MANY) - 3.5f;
+            at[3 * i + i % 3] = (float)((7 * i) % MANY) - 3.5f;
         scoped_event *event = etx_test_event(n, at);
         ck_assert_ok(etx_order_hits(begin, hit, group, 1, event, 0));
         ck_assert_int_eq(begin[0], 0);
         ck_assert_int_eq(begin[1], n);
-        for (int32_t k = 1; k < n; k++)
+        for (int32_t k = 1; k < n; k++) {
+            const float *const a = at + 3 * hit[k - 1];
+            const float *const b = at + 3 * hit[k];
+
             ck_assert_float_le(
-                fabsf(at[3 * hit[k - 1]]), fabsf(at[3 * hit[k]]));
+                fabsf(a[0] + a[1] + a[2]), fabsf(b[0] + b[1] + b[2]));
+        }
     }
 }
