@@ -79,6 +79,18 @@ class Facts(unittest.TestCase):
         assert again.modules is not None and event.modules is not None
         np.testing.assert_array_equal(again.modules, event.modules)
 
+    def test_unit_of_clusters(self) -> None:
+        """Clusters are scaled, and hits of several particles stay theirs."""
+        event = events()[0]
+        assert event.particles is not None
+        clusters = np.stack([event.positions, event.positions + 1], axis=1)
+        shared = np.array([0], np.int32), event.particles["id"][:1]
+        given = copy_of(event, cluster_positions=clusters, shared_hits=shared)
+        found = facts.in_unit(given, "cm")
+        assert found.cluster_positions is not None and found.shared_hits is not None
+        np.testing.assert_allclose(found.cluster_positions, 10 * clusters, rtol=1e-6)
+        np.testing.assert_array_equal(found.shared_hits, given.shared_hits)
+
     def test_no_truth(self) -> None:
         event = exatrkx.Event.from_arrays(events()[0].positions)
         with self.assertRaisesRegex(exatrkx.ArgumentError, "no hit has a true particle"):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from .. import _errors
 from .._event import Event
-from .._event import Event
 
 GEV_PER_T_MM = 0.299792458e-3
 MIN_CHAIN = 4  # hits of a particle whose curvature is measured
@@ -67,14 +66,17 @@ def in_unit(event: Event, unit: str) -> Event:
     if particles is not None:
         particles = particles.copy()
         particles["vertex"] *= scale
+    clusters = event.cluster_positions
     scaled = Event.from_arrays(
         event.positions * np.float32(scale),
         hit_ids=event.hit_ids,
         modules=event.modules,
         cell_features=event.cell_features,
+        cluster_positions=None if clusters is None else clusters * np.float32(scale),
         particle_ids=event.particle_ids,
         weights=event.weights,
         particles=particles,
+        shared_hits=event.shared_hits,
     )
     scaled.name = event.name
     return scaled
