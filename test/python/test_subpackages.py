@@ -23,6 +23,7 @@ LAW = {
     "plotting": {"files", "binding"},
     "tools": {"files", "simulation", "binding"},
     "adaptation": {"files", "tools", "binding"},
+    "serving": {"files", "binding"},
 }
 WITHOUT_LIBRARY = ("files", "simulation", "conversion")
 IMPORT_ALL = """

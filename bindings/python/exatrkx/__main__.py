@@ -36,6 +36,7 @@ MODULES = {
     "shrink": ("tools.shrink", "prune and quantise model files"),
     "widen": ("tools.widen", "a wider graph network from a trained one"),
     "adapt": ("adaptation.adapt", "from events of a detector to a model for it"),
+    "serve": ("serving.serve", "a model as a service over REST and gRPC"),
     "population": ("tools.population", "train several models, which copy the best"),
 }
 

@@ -1,0 +1,2 @@
+"""serving -- a model as a service (docs/howto/service.md), and events over a cluster
+(docs/howto/cluster.md)."""
