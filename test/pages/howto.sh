@@ -15,6 +15,7 @@ lacking()
     case $1 in
     import-checkpoint) has python3 && has_module numpy && has_module torch ;;
     own-detector) has python3 && has_module numpy ;;
+    cluster) has_module distributed ;;
     service) has_module mlserver && has_module tritonclient ;;
     call-from-cpp) has g++ ;;
     call-from-acts) has cmake && has c++ ;;
