@@ -108,7 +108,8 @@ stage gnn_accurate_last accurate_large --start "$out/gnn_accurate.safetensors"
 # Everything that collisions have: jets, tau leptons, top pairs.
 mixture='chain-full chain-full-more chain-field chain-top-few chain-top chain-top-many
 chain-top-most chain-dijets chain-jets chain-jets-more chain-jets-wide chain-jets-away
-chain-cores chain-cores-more chain-taus chain-taus-more chain-displaced'
+chain-cores chain-cores-more chain-taus chain-taus-more chain-displaced
+dense-top dense-top-less dense-full'
 simulate chain-full 6 full 501000 --beam-spot trackml --displaced 0.24
 simulate chain-full-more 5 full 801000 --beam-spot trackml --displaced 0.24
 simulate chain-field 2 full 505000 --beam-spot trackml --displaced 0.24 --field trackml
@@ -128,25 +129,36 @@ simulate chain-cores-more 4 20 813000 --gun core:n=10 --merge
 simulate chain-taus 12 10 512000 --gun tau:n=20 --merge
 simulate chain-taus-more 8 10 812000 --gun tau:n=20 --merge
 simulate chain-displaced 8 medium 516000 --displaced 0.4 --decays 0.3 --merge --secondaries
+simulate dense-top 8 200 901000 --process top-pairs --merge --secondaries
+simulate dense-top-less 4 150 902000 --process top-pairs --merge --secondaries
+simulate dense-full 8 full 903000 --beam-spot trackml --displaced 0.24
+simulate dense-medium 40 medium 904000
 
 # The last trainings of these three: all of it, and what they saw before. Half of
-# the events lose the hits of the first pass.
-training="$mixture train-medium train-full robust-medium robust-full-flat"
+# the events lose the hits of the first pass. The cut of the filter decides which
+# edges are left: the denser the event, the more of them a hit needs.
+training="$mixture train-medium dense-medium train-full robust-medium robust-full-flat"
 adjust default_large default_start first_pass.min_hits=0
 stage filter_mixed filter_mixed --start "$out/default_start.safetensors"
-stage gnn_mixed default --start "$out/filter_mixed.safetensors"
+adjust filter_mixed default_dense embedding.graph.max_edges_per_hit=100 \
+    filter.cut=0.03 filter.max_edges_per_hit=14
 adjust accurate_large accurate_start first_pass.min_hits=0
 stage filter_accurate_mixed filter_accurate_mixed --start "$out/accurate_start.safetensors"
-stage gnn_accurate_mixed accurate --start "$out/filter_accurate_mixed.safetensors"
+adjust filter_accurate_mixed accurate_dense embedding.graph.max_edges_per_hit=220 \
+    filter.cut=0.05 filter.max_edges_per_hit=24
 stage filter_positions_mixed filter_positions_mixed --start "$out/positions_large.safetensors"
-stage gnn_positions_mixed positions --start "$out/filter_positions_mixed.safetensors"
+adjust filter_positions_mixed positions_dense embedding.graph.max_edges_per_hit=100 \
+    filter.cut=0.03 filter.max_edges_per_hit=24
+# On a GPU (DEVICE=cuda) the rest takes half an hour, on a core days.
+train="$train --device ${DEVICE:-cpu}"
+stage gnn_mixed default --start "$out/default_dense.safetensors"
+stage gnn_accurate_mixed accurate --start "$out/accurate_dense.safetensors"
+stage gnn_positions_mixed positions --start "$out/positions_dense.safetensors"
 
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
 # from all hits.
 training=$mixture
-# It is trained on a GPU (DEVICE=cuda): on an H200 in ten minutes, on a core in a day.
-train="$train --device ${DEVICE:-cpu}"
 adjust accurate chain_start --networks-only
 stage embedding_chain embedding_chain --start "$out/chain_start.safetensors"
 stage filter_chain filter_chain --start "$out/embedding_chain.safetensors"
