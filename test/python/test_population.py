@@ -11,7 +11,7 @@ import json
 import unittest
 from pathlib import Path
 
-from support import BUILD, MODEL, ROOT, FolderCase
+from support import BUILD, ROOT, FolderCase
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Population(FolderCase):
     def command(self, out: str, *more: str, program: Path = PROGRAM) -> list[str]:
         config = self.folder / "config.json"
         config.write_text(json.dumps(CONFIG))
-        line = ["--config", config, "--start", MODEL, "--out", self.folder / out]
+        line = ["--config", config, "--start", "default", "--out", self.folder / out]
         line += ["--data", DATA / "event000000000", "--program", program]
         line += ["--validation", DATA / "event000000001", *VARIED]
         line += ["--members", 4, "--generations", 3, "--steps", 4, *more]

@@ -14,8 +14,7 @@ again with each generation, and so does the schedule of the learning rate.
 
 FOLDER/population.jsonl has a line per generation, FOLDER/best.safetensors is the
 best model of the last one. The same command again continues where it ended, also
-in the middle of a generation, with the result of an uninterrupted run. Standard
-library only.
+in the middle of a generation, with the result of an uninterrupted run.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -39,6 +38,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import _programs
+from .._errors import Error
+from .._shipped import model_file
 
 FACTORS = (0.8, 1.25)  # of an option that is explored
 HIGHER_IS_BETTER = ("auc", "efficiency", "purity")
@@ -295,7 +296,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--config", type=Path, required=True, help="of etx-train")
-    add("--start", type=Path, help="model file of the stages before")
+    add("--start", help="model of the stages before: a file, or one that ships by its name")
     add("--data", action="append", required=True, metavar="DIR", help="repeatable")
     add("--validation", action="append", required=True, metavar="DIR")
     add("--out", type=Path, required=True, metavar="FOLDER")
@@ -325,11 +326,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         args.program = args.program or _programs.find("etx-train")
+        if args.start is not None:
+            args.start = Path(model_file(args.start))
         print(train(args))
     except KeyboardInterrupt:
         print("population: stopped; the same command continues", file=sys.stderr)
         return 1
-    except (OSError, ValueError, PopulationError) as error:
+    except (Error, OSError, ValueError, PopulationError) as error:
         print(f"population: {error}", file=sys.stderr)
         return 1
     finally:
