@@ -76,7 +76,7 @@ SUITES = {
     "src/io/tensor_floats.c": ["io_tensor_floats", "io_safetensors"],
     "src/train/": TRAINING,
     "src/train/checkpoint.c": TRAINING + ["faults_memory:checkpoint"],
-    "src/train/config": ["train_config", "train_steps"],
+    "src/train/config": ["train_config", "train_steps", "train_sampling"],
     "src/train/graphs/": ["train_cache"] + TRAINING,
     "src/train/objective/": ["train_losses"] + TRAINING,
     "src/train/ranks/": ["dist_training", "dist_team", "train_differential",
