@@ -54,7 +54,7 @@ static void read_options(struct options *o, int argc, char **argv)
             "of a coordinate, in units of pitch / sqrt(12) (default 1)",
             .number = &o->resolution, .low = 1e-3, .high = 1e3},
         {"max-hit-chi2", "X",
-            "leave out hits that add more to chi2 (default 0: none)",
+            "leave out hits that add more to chi2 (default 12; 0: none)",
             .number = &o->max_hit_chi2, .low = 0, .high = 1e6},
         {"resolved", "FILE",
             "write hit_id,track_id of the better tracks that share no more "
@@ -168,6 +168,7 @@ int main(int argc, char **argv)
     struct options o = {.material = 0.02,
         .energy_loss = 0.036,
         .resolution = 1.0,
+        .max_hit_chi2 = 12.0,
         .max_shared = -1,
         .min_hits = -1};
     etx_context *context = NULL;

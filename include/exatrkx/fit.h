@@ -47,7 +47,7 @@ typedef struct etx_fit_options {
     float resolution_scale; /* of a coordinate, in units of its module's pitch
                              * over sqrt(12); default 1 */
     float max_hit_chi2;     /* a hit whose removal lowers chi2 by more is an
-                             * outlier; default 0: none is */
+                             * outlier; default 12; 0: none is */
     const float *field_map; /* [n_r, n_z, 2] T: components along the radius
                              * and z, at r from 0 to max_r and z from -max_z
                              * to max_z in equal steps; borrowed; default NULL

@@ -101,7 +101,7 @@ static const struct etx_field fit_fields[] = {
     FIELD(S, material, 0.02f, 0, 10),
     FIELD(S, mass, 0.13957f, 0, 1000),
     FIELD(S, resolution_scale, 1.0f, 1e-3f, 1e3f),
-    FIELD(S, max_hit_chi2, 0, 0, FLT_MAX),
+    FIELD(S, max_hit_chi2, 12.0f, 0, FLT_MAX),
     FIELD(S, field_map, 0, 0, 0),
     FIELD(S, n_r, 0, 0, MAX_MAP),
     FIELD(S, n_z, 0, 0, MAX_MAP),

@@ -253,6 +253,11 @@ ETX_TEST(test_track_fitting_outliers)
     ck_assert_ok(etx_tracks_select(&cleaned, tracks, NULL, is_outlier));
     ck_assert_int_eq(etx_tracks_count(cleaned), 60);
     ck_assert_int_eq(etx_tracks_offsets(cleaned)[1], FIT_N_LAYERS - 1);
+
+    /* By default, too. */
+    const etx_fit_options usual = options_with(FIT_MATERIAL);
+    fit(out, is_outlier, sample, tracks, 1, &usual);
+    ck_assert_int_eq(is_outlier[3], 1);
 }
 
 /* A track of three hits keeps all of them, one of four loses the wrong one. */
@@ -418,6 +423,7 @@ ETX_TEST(test_track_fitting_resolution_scale)
     etx_fit_options options = options_with(0.0f);
     etx_track_parameters plain[60], coarse[60];
 
+    options.max_hit_chi2 = 0.0f; /* the same hits */
     fit(plain, NULL, sample, tracks, 1, &options);
     options.resolution_scale = 2.0f;
     fit(coarse, NULL, sample, tracks, 1, &options);

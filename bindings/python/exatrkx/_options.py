@@ -151,8 +151,9 @@ class FitOptions(Options):
     mass: float = 0.13957
     # of a coordinate, in units of its module's pitch over sqrt(12); default 1
     resolution_scale: float = 1.0
-    # a hit whose removal lowers chi2 by more is an outlier; default 0: none is
-    max_hit_chi2: float = 0.0
+    # a hit whose removal lowers chi2 by more is an outlier; default 12; 0:
+    # none is
+    max_hit_chi2: float = 12.0
     # [n_r, n_z, 2] T: components along the radius and z, at r from 0 to max_r
     # and z from -max_z to max_z in equal steps; borrowed; default NULL
     field_map: Any = None

@@ -1,11 +1,11 @@
 """resolution -- how well etx_fit_tracks knows the particles.
 
     python -m tables.resolution --events DIR [--count 10] [--learned-field]
-        [--plot FILE]
+        [--max-hit-chi2 X] [--plot FILE]
 
 The true hits of prompt particles (at least 5 hits, produced within 0.1 mm of
-the beam line) are fitted with the defaults and the field of the simulation, or
-that which the default model has learned.
+the beam line) are fitted with the defaults, or another bound of a hit, and the field
+of the simulation, or that which the default model has learned.
 A resolution is the 68.27 % quantile of |fitted - true|, a pull the same in units
 of the fit's own standard deviation.
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,10 +143,11 @@ def plot(events: Sequence[exatrkx.Event], path: str) -> None:
 
 
 def resolutions(
-    events: Iterable[exatrkx.Event], learned: bool
+    events: Iterable[exatrkx.Event], learned: bool, max_hit_chi2: float
 ) -> list[list[str]]:
     model = exatrkx.Model.load(MODEL) if learned else None
     options = exatrkx.FitOptions() if learned else simulated_field()
+    options = replace(options, max_hit_chi2=max_hit_chi2)
     found = [compare(event, model, options) for event in events]
     rows = np.concatenate(found)
     lines = []
@@ -161,10 +163,13 @@ def resolutions(
 def main() -> int:
     parser = event_options("resolution", 10)
     parser.add_argument("--learned-field", action="store_true")
+    default = exatrkx.FitOptions().max_hit_chi2
+    parser.add_argument("--max-hit-chi2", type=float, default=default, metavar="X")
     parser.add_argument("--plot", metavar="FILE", help="png, svg or pdf")
     options = parser.parse_args()
     events = read_events(options.events, options.count)
-    sys.stdout.write(table(HEAD, resolutions(events, options.learned_field)))
+    rows = resolutions(events, options.learned_field, options.max_hit_chi2)
+    sys.stdout.write(table(HEAD, rows))
     if options.plot:
         plot(events, options.plot)
     return 0
