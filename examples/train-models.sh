@@ -135,8 +135,8 @@ simulate dense-full 8 full 903000 --beam-spot trackml --displaced 0.24
 simulate dense-medium 40 medium 904000
 
 # The last trainings of these three: all of it, and what they saw before. Half of
-# the events lose the hits of the first pass. The cut of the filter decides which
-# edges are left: the denser the event, the more of them a hit needs.
+# the events lose the hits of the first pass. The graph networks learn from more edges
+# than they get in the end.
 training="$mixture train-medium dense-medium train-full robust-medium robust-full-flat"
 adjust default_large default_start first_pass.min_hits=0
 stage filter_mixed filter_mixed --start "$out/default_start.safetensors"
@@ -151,9 +151,12 @@ adjust filter_positions_mixed positions_dense embedding.graph.max_edges_per_hit=
     filter.cut=0.03 filter.max_edges_per_hit=24
 # On a GPU (DEVICE=cuda) the rest takes half an hour, on a core days.
 train="$train --device ${DEVICE:-cpu}"
-stage gnn_mixed default --start "$out/default_dense.safetensors"
-stage gnn_accurate_mixed accurate --start "$out/accurate_dense.safetensors"
-stage gnn_positions_mixed positions --start "$out/positions_dense.safetensors"
+stage gnn_mixed gnn_mixed --start "$out/default_dense.safetensors"
+adjust gnn_mixed default filter.cut=0.003 filter.max_edges_per_hit=10
+stage gnn_accurate_mixed gnn_accurate_mixed --start "$out/accurate_dense.safetensors"
+adjust gnn_accurate_mixed accurate filter.cut=0.003 filter.max_edges_per_hit=20
+stage gnn_positions_mixed gnn_positions_mixed --start "$out/positions_dense.safetensors"
+adjust gnn_positions_mixed positions filter.cut=0.003 filter.max_edges_per_hit=16
 
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
