@@ -45,6 +45,23 @@ class FolderCase(unittest.TestCase):
         self.folder = Path(folder.name)
 
 
+class EventTablesCase(FolderCase):
+    """A command that writes TrackML events to the folder."""
+
+    def run_command(self, main, *arguments) -> tuple[int, str]:
+        """Status and output."""
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            code = main([*map(str, arguments), "--out", str(self.folder)])
+        return code, text.getvalue()
+
+    def table(self, event: int, kind: str):
+        from exatrkx.files import trackml_csv
+
+        path = trackml_csv.event_path(str(self.folder), event, kind, True)
+        return trackml_csv.read_table(path)
+
+
 @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
 class LibraryCase(FolderCase):
     """The model and an event that ship, and a folder."""

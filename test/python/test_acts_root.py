@@ -10,9 +10,8 @@ import io
 from typing import Any
 
 import numpy as np
-from support import FolderCase, needs
+from support import EventTablesCase, needs
 
-from exatrkx.files import trackml_csv
 from exatrkx.tools import acts_root
 
 # Two events, the later first: of the first three measurements one is of two
@@ -70,7 +69,7 @@ def write(path: Any, name: str, table: dict[str, Any]) -> None:
 
 
 @needs("uproot")
-class ActsRoot(FolderCase):
+class ActsRoot(EventTablesCase):
     def setUp(self) -> None:
         super().setUp()
         self.measurements, self.particles = MEASUREMENTS.copy(), PARTICLES.copy()
@@ -79,15 +78,8 @@ class ActsRoot(FolderCase):
         paths = [self.folder / f"{name}.root" for name in ("measurements", "particles")]
         write(paths[0], "measurements", self.measurements)
         write(paths[1], "particles", self.particles)
-        given = ["--particles", str(paths[1])] if truth else []
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            code = acts_root.main([str(paths[0]), *given, "--out", str(self.folder)])
-        return code, text.getvalue()
-
-    def table(self, event: int, kind: str) -> dict[str, np.ndarray]:
-        path = trackml_csv.event_path(str(self.folder), event, kind, True)
-        return trackml_csv.read_table(path)
+        given = ["--particles", paths[1]] if truth else []
+        return self.run_command(acts_root.main, paths[0], *given)
 
     def test_tables(self) -> None:
         """The first particle of a measurement; none and an unknown one are noise."""

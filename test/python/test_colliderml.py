@@ -11,7 +11,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from support import EVENT, FolderCase, LibraryCase, needs
+from support import EVENT, EventTablesCase, FolderCase, LibraryCase, needs
 
 import exatrkx
 from exatrkx.files import trackml_csv
@@ -59,7 +59,7 @@ def write(path: Any, table: dict[str, list[Any]]) -> None:
 
 
 @needs("pyarrow")
-class ColliderMl(FolderCase):
+class ColliderMl(EventTablesCase):
     def setUp(self) -> None:
         super().setUp()
         self.hits, self.particles = HITS.copy(), PARTICLES.copy()
@@ -68,15 +68,8 @@ class ColliderMl(FolderCase):
         hits, particles = self.folder / "hits.parquet", self.folder / "particles.parquet"
         write(hits, self.hits)
         write(particles, self.particles)
-        given = ["--particles", str(particles)] if truth else []
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            code = colliderml.main([str(hits), *given, "--out", str(self.folder)])
-        return code, text.getvalue()
-
-    def table(self, event: int, kind: str) -> dict[str, np.ndarray]:
-        path = trackml_csv.event_path(str(self.folder), event, kind, True)
-        return trackml_csv.read_table(path)
+        given = ["--particles", particles] if truth else []
+        return self.run_command(colliderml.main, hits, *given)
 
     def test_tables(self) -> None:
         """Rows keep their order; what has no particle in the file is noise."""

@@ -5,14 +5,11 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import contextlib
-import io
 from typing import Any
 
 import numpy as np
-from support import FolderCase, needs
+from support import EventTablesCase, needs
 
-from exatrkx.files import trackml_csv
 from exatrkx.tools import edm4hep
 
 ENCODING = "system:8,side:-2,layer:6,module:16,x:32:-16"
@@ -58,7 +55,7 @@ def write(path: Any, table: dict[str, list[list[float]]], name: str = "events") 
 
 
 @needs("uproot")
-class Edm4hep(FolderCase):
+class Edm4hep(EventTablesCase):
     def setUp(self) -> None:
         super().setUp()
         self.columns = columns()
@@ -66,15 +63,7 @@ class Edm4hep(FolderCase):
     def run_main(self, *options: str, encoding: str = ENCODING) -> tuple[int, str]:
         path = self.folder / "a.root"
         write(path, self.columns)
-        given = ["--encoding", encoding, "--out", str(self.folder), *options]
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            code = edm4hep.main([str(path), *given])
-        return code, text.getvalue()
-
-    def table(self, event: int, kind: str) -> dict[str, np.ndarray]:
-        path = trackml_csv.event_path(str(self.folder), event, kind, True)
-        return trackml_csv.read_table(path)
+        return self.run_command(edm4hep.main, path, "--encoding", encoding, *options)
 
     def test_tables(self) -> None:
         code, text = self.run_main()

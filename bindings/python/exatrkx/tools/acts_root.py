@@ -15,7 +15,6 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 
 from ..files import trackml_csv
 from ..files.acts_csv import particle_ids
+from .event_tables import write_events
 from .truth_tables import STATE, truth_tables
 
 HITS = ("volume_id", "layer_id", "surface_id", "rec_gx", "rec_gy", "rec_gz", "true_z")
@@ -139,17 +139,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--particles", type=Path, metavar="FILE", help="particles.root, for truth")
     add("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for event, tables in read_events(options.measurements, options.particles):
-            for kind, table in tables.items():
-                path = trackml_csv.event_path(str(options.out), event, kind, True)
-                trackml_csv.write_table(path, table)
-            print(f"event{event:09d}: {len(tables['hits']['hit_id'])} hits")
-    except ImportError as error:
-        print(f"acts-root: {error}; try: pip install uproot", file=sys.stderr)
-        return 1
-    except (OSError, ValueError) as error:
-        print(f"acts-root: {error}", file=sys.stderr)
-        return 1
-    return 0
+    found = read_events(options.measurements, options.particles)
+    return write_events("acts-root", "uproot", options.out, found)

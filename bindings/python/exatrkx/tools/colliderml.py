@@ -16,7 +16,6 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..files import trackml_csv
+from .event_tables import write_events
 from .truth_tables import STATE, truth_tables
 
 HITS = ("x", "y", "z", "volume_id", "layer_id", "surface_id")
@@ -119,17 +119,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--particles", type=Path, metavar="PATH", help="of particles, for truth")
     add("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for event, tables in read_events(options.hits, options.particles):
-            for kind, table in tables.items():
-                path = trackml_csv.event_path(str(options.out), event, kind, True)
-                trackml_csv.write_table(path, table)
-            print(f"event{event:09d}: {len(tables['hits']['hit_id'])} hits")
-    except ImportError as error:
-        print(f"colliderml: {error}; try: pip install pyarrow", file=sys.stderr)
-        return 1
-    except (OSError, ValueError) as error:
-        print(f"colliderml: {error}", file=sys.stderr)
-        return 1
-    return 0
+    found = read_events(options.hits, options.particles)
+    return write_events("colliderml", "pyarrow", options.out, found)

@@ -15,7 +15,6 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 
 from ..files import trackml_csv
 from .acts_root import flat
+from .event_tables import write_events
 from .truth_tables import truth_tables
 
 FIELDS = {"volume": "system,side", "layer": "layer", "module": "module,sensor"}
@@ -170,18 +170,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
     ids = {name: getattr(options, name) for name in FIELDS}
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        found = read_events(options.file, options.encoding, ids, options.collection)
-        for event, tables in found:
-            for kind, table in tables.items():
-                path = trackml_csv.event_path(str(options.out), event, kind, True)
-                trackml_csv.write_table(path, table)
-            print(f"event{event:09d}: {len(tables['hits']['hit_id'])} hits")
-    except ImportError as error:
-        print(f"edm4hep: {error}; try: pip install uproot", file=sys.stderr)
-        return 1
-    except (OSError, ValueError) as error:
-        print(f"edm4hep: {error}", file=sys.stderr)
-        return 1
-    return 0
+    found = read_events(options.file, options.encoding, ids, options.collection)
+    return write_events("edm4hep", "uproot", options.out, found)
