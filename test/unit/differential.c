@@ -133,7 +133,7 @@ static void draw_points(struct program *program, struct etx_random *random)
 static void draw_label(etx_label_options *label, struct etx_random *random)
 {
     ck_assert_ok(etx_label_options_init(label, sizeof *label));
-    label->method = below(random, ETX_LABEL_BEST_FIRST + 1);
+    label->method = below(random, ETX_N_LABEL_METHODS);
     label->cut = 0.4f + 0.2f * etx_random_uniform(random);
     label->min_hits = 1 + below(random, 4);
 }
