@@ -124,17 +124,6 @@ void checkop_outward_edges(
 /* n_nodes > 1 where there are edges. */
 void checkop_best_first(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
-/* Edges that run from the smaller key to the larger. */
-struct checkop_outward {
-    int64_t n_nodes, n_edges;
-    int32_t *tail, *head; /* [n_edges] */
-    float *score;         /* [n_edges] */
-    float *key;           /* [n_nodes] */
-};
-/* Random ones; n_nodes > 1 where there are edges. */
-struct checkop_outward checkop_make_outward(int64_t n_nodes, int64_t n_edges);
-void checkop_walkthrough(struct checkop_case *out,
-    const struct checkop_outward *edges, int64_t work_budget);
 void checkop_double_edges(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 void checkop_degrees(

@@ -109,54 +109,6 @@ void checkop_best_first(
     CHECKOP_OUTPUT(out, args->group, n_nodes);
 }
 
-/* ---------------------------------------------------------- walkthrough -- */
-
-void checkop_walkthrough(struct checkop_case *out,
-    const struct checkop_outward *edges, int64_t work_budget)
-{
-    struct etx_walkthrough_args *args =
-        checkop_begin(out, "walkthrough", sizeof *args);
-
-    *args = (struct etx_walkthrough_args){.n_nodes = edges->n_nodes,
-        .n_edges = edges->n_edges,
-        .tail = edges->tail,
-        .head = edges->head,
-        .score = edges->score,
-        .key = edges->key,
-        .work_budget = work_budget,
-        .group = checkop_buffer(edges->n_nodes, sizeof(int32_t))};
-    checkop_label(out, "nodes=%d edges=%d budget=%d", (int)edges->n_nodes,
-        (int)edges->n_edges, (int)work_budget);
-    CHECKOP_OUTPUT(out, args->group, edges->n_nodes);
-}
-
-/* Random ends at most 12 positions away in the order of the keys, of which
- * three neighbours are equal; rows in another order. */
-struct checkop_outward checkop_make_outward(int64_t n_nodes, int64_t n_edges)
-{
-    int32_t *row = checkop_permutation(n_nodes);
-    int32_t *tail = checkop_indices(n_edges, (int32_t)n_nodes - 1);
-    int32_t *head = checkop_buffer(n_edges, sizeof *head);
-    float *key = checkop_buffer(n_nodes, sizeof *key);
-    const struct checkop_outward edges = {
-        n_nodes, n_edges, tail, head, make_scores(n_edges), key};
-
-    for (int64_t i = 0; i < n_nodes; i++)
-        key[row[i]] = (float)(i / 3);
-    for (int64_t e = 0; e < n_edges; e++) {
-        const int64_t left = n_nodes - 1 - tail[e];
-        const int32_t a = row[tail[e]];
-        const int32_t b = row[tail[e] + 1 +
-                              (int32_t)etx_random_below(&check.random,
-                                  (uint32_t)(left < 12 ? left : 12))];
-        const int is_turned = key[a] > key[b] || (key[a] == key[b] && a > b);
-
-        tail[e] = is_turned ? b : a;
-        head[e] = is_turned ? a : b;
-    }
-    return edges;
-}
-
 /* --------------------------------------------------------- both directions */
 
 static int by_value(const void *a, const void *b)

@@ -100,15 +100,6 @@ static void make_connected_components(struct checkop_case *out)
     checkop_connected_components(out, n_nodes, edges(n_nodes), below(2));
 }
 
-static void make_walkthrough(struct checkop_case *out)
-{
-    const int32_t n_nodes = size(400);
-    const struct checkop_outward outward =
-        checkop_make_outward(n_nodes, edges(n_nodes));
-
-    checkop_walkthrough(out, &outward, 1 << 30);
-}
-
 static struct checkop_segments segments(void)
 {
     struct checkop_segments shape = {.n_segments = width(300),
@@ -202,8 +193,8 @@ static const struct {
     RANDOM(row_dot, PRODUCTS), RANDOM(scale, PRODUCTS),
     RANDOM(scatter, EXTREME), RANDOM(segment_reduce, PRODUCTS),
     RANDOM(segment_reduce_backward, NORMAL), RANDOM(square_loss, NORMAL),
-    RANDOM(sum_squares, PRODUCTS), RANDOM(walkthrough, NORMAL),
-    RANDOM(widen, EXTREME), RANDOM(write_edge_index, NORMAL)};
+    RANDOM(sum_squares, PRODUCTS), RANDOM(widen, EXTREME),
+    RANDOM(write_edge_index, NORMAL)};
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
