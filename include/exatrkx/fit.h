@@ -58,7 +58,10 @@ typedef struct etx_fit_options {
     float max_z;            /* mm, positive where there is a map */
     float energy_loss; /* GeV per radiation length of material; default 0.036,
                         * minimum ionisation in silicon; 0: none */
-    int32_t reserved;  /* 0 */
+    float map_x;       /* mm, the point where the map has r = 0 and z = 0; the
+                        * axis of the map is parallel to z; default 0 */
+    float map_y;       /* mm */
+    float map_z;       /* mm */
 } etx_fit_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;

@@ -36,6 +36,9 @@ static etx_status use_map(struct etx_path_field *out, const char *function,
     out->n_z = options->n_z;
     out->max_r = (double)options->max_r;
     out->max_z = (double)options->max_z;
+    out->centre[0] = (double)options->map_x;
+    out->centre[1] = (double)options->map_y;
+    out->centre[2] = (double)options->map_z;
 done:
     return status;
 }

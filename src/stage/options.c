@@ -108,7 +108,9 @@ static const struct etx_field fit_fields[] = {
     FIELD(S, max_r, 0, 0, FLT_MAX),
     FIELD(S, max_z, 0, 0, FLT_MAX),
     FIELD(S, energy_loss, 0.036f, 0, 10),
-    FIELD(S, reserved, 0, 0, 0),
+    FIELD(S, map_x, 0, -1e6f, 1e6f),
+    FIELD(S, map_y, 0, -1e6f, 1e6f),
+    FIELD(S, map_z, 0, -1e6f, 1e6f),
 #undef S
 };
 

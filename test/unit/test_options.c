@@ -167,7 +167,8 @@ static const char *const bounds[] = {
     "field -100..100, material 0..10, mass 0..1000, "
     "resolution_scale 0.001..1000, max_hit_chi2 0..finite, n_r 0..16384, "
     "n_z 0..16384, max_r 0..finite, max_z 0..finite, energy_loss 0..10, "
-    "reserved 0..0",
+    "map_x -1000000..1000000, map_y -1000000..1000000, "
+    "map_z -1000000..1000000",
     "matching 0..2, matching_fraction 0.5..below 1, min_pt 0..finite, "
     "max_eta positive..inf, min_particle_hits 1..2147483647, "
     "min_track_hits 1..2147483647, charged_only 0..1",

@@ -487,6 +487,66 @@ ETX_TEST(test_track_fitting_in_the_field_of_a_model)
     }
 }
 
+/* A map that is moved bends a path that is moved with it in the same way. */
+ETX_TEST(test_track_fitting_moved_map)
+{
+    static const double at[ETX_N_PATH] = {3.0, -40.0, 1.0, 0.9, -1.2};
+    static const double origin[3] = {250.0, 420.0, 380.0};
+    static const double normal[3] = {0.48, 0.86, 0.15};
+    static const double centre[3] = {60.0, -80.0, 300.0};
+    float map[40];
+    const etx_fit_options options = options_with_map(map, 3e-4);
+    struct etx_path_field field = {.map = map,
+        .n_r = options.n_r,
+        .n_z = options.n_z,
+        .max_r = (double)options.max_r,
+        .max_z = (double)options.max_z};
+    struct etx_path_point point, moved;
+    double plane[3];
+
+    etx_path_start(&point, at);
+    moved = point;
+    ck_assert(etx_path_reach(&point, &field, origin, normal));
+    for (int k = 0; k < 3; k++) {
+        moved.position[k] += centre[k];
+        field.centre[k] = centre[k];
+        plane[k] = origin[k] + centre[k];
+    }
+    ck_assert(etx_path_reach(&moved, &field, plane, normal));
+    ck_assert_double_eq_tol(moved.phi, point.phi, 1e-12);
+    for (int k = 0; k < 3; k++)
+        ck_assert_double_eq_tol(
+            moved.position[k] - centre[k], point.position[k], 1e-9);
+}
+
+/* The middle of a map reaches the fit: the same field, given about another
+ * point of its axis, has the same results. */
+ETX_TEST(test_track_fitting_middle_of_a_map)
+{
+    const double gradient = 3e-4; /* T/mm */
+    scoped struct fit_sample *sample =
+        new_fit_sample_in(50, 0.0, 0.0, gradient, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    etx_track_parameters plain[50], moved[50];
+    float map[40];
+    etx_fit_options options = options_with_map(map, gradient);
+
+    fit(plain, NULL, sample, tracks, 1, &options);
+    options.map_z = 500.0f;
+    options.max_z = 4000.0f;
+    for (int k = 0; k < 20; k++)
+        map[2 * k + 1] = FIT_FIELD - 3e-4f * (float)(2000 * (k % 5) - 3500);
+    fit(moved, NULL, sample, tracks, 1, &options);
+    for (int t = 0; t < 50; t++)
+        ck_assert_double_eq_tol(moved[t].q_over_pt, plain[t].q_over_pt, 1e-6);
+    options.map_x = 50.0f;
+    fit(plain, NULL, sample, tracks, 1, &options);
+    ck_assert_double_ne(moved[0].q_over_pt, plain[0].q_over_pt);
+    options.map_y = 50.0f;
+    fit(moved, NULL, sample, tracks, 1, &options);
+    ck_assert_double_ne(moved[0].q_over_pt, plain[0].q_over_pt);
+}
+
 static const struct etx_test_change refused_maps[] = {
     {CHANGE(etx_fit_options, n_r, 1), ETX_ERR_ARGUMENT, "n_r"},
     {CHANGE(etx_fit_options, n_z, 100000), ETX_ERR_ARGUMENT, "n_z"},
@@ -494,6 +554,7 @@ static const struct etx_test_change refused_maps[] = {
     {CHANGE(etx_fit_options, max_r, INFINITY), ETX_ERR_ARGUMENT, "max_r inf"},
     {CHANGE(etx_fit_options, max_z, NAN), ETX_ERR_ARGUMENT, "max_z is nan"},
     {CHANGE(etx_fit_options, max_z, INFINITY), ETX_ERR_ARGUMENT, "max_z inf"},
+    {CHANGE(etx_fit_options, map_x, NAN), ETX_ERR_ARGUMENT, "map_x is nan"},
 };
 
 ETX_TEST(test_track_fitting_maps, .rows = ROWS(refused_maps) + 1)

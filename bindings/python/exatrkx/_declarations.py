@@ -300,7 +300,9 @@ class etx_fit_options(c.Structure):
         ("max_r", c.c_float),
         ("max_z", c.c_float),
         ("energy_loss", c.c_float),
-        ("reserved", c.c_int32),
+        ("map_x", c.c_float),
+        ("map_y", c.c_float),
+        ("map_z", c.c_float),
     ]
 
 

@@ -164,3 +164,10 @@ class FitOptions(Options):
     # GeV per radiation length of material; default 0.036, minimum ionisation
     # in silicon; 0: none
     energy_loss: float = 0.036
+    # mm, the point where the map has r = 0 and z = 0; the axis of the map is
+    # parallel to z; default 0
+    map_x: float = 0.0
+    # mm
+    map_y: float = 0.0
+    # mm
+    map_z: float = 0.0

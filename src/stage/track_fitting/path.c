@@ -29,10 +29,11 @@ static int below(double *rest, double at, int n)
 }
 
 /* Both components, linear between the points of the map; the last ones hold
- * beyond it. */
+ * beyond it. r is from the axis of the map. */
 static void read_map(
-    double out[2], const struct etx_path_field *field, double r, double z)
+    double out[2], const struct etx_path_field *field, double r, double at_z)
 {
+    const double z = at_z - field->centre[2];
     double u, v;
     const int i = below(&u, r / field->max_r * (field->n_r - 1), field->n_r);
     const int j = below(
@@ -96,14 +97,16 @@ struct force {
 static struct force find_force(const struct etx_path_field *field,
     const double at[3], const double direction[3], double q_over_pt)
 {
-    const double r = fmax(sqrt(at[0] * at[0] + at[1] * at[1]), MIN_RADIUS);
+    const double x = at[0] - field->centre[0];
+    const double y = at[1] - field->centre[1];
+    const double r = fmax(sqrt(x * x + y * y), MIN_RADIUS);
     double value[2];
 
     if (field->map == NULL)
         return (struct force){CURVATURE * etx_path_field_at(field, at[2]), 0.0};
     read_map(value, field, r, at[2]);
-    const double outward = (at[0] * direction[0] + at[1] * direction[1]) / r;
-    const double sideward = (at[1] * direction[0] - at[0] * direction[1]) / r;
+    const double outward = (x * direction[0] + y * direction[1]) / r;
+    const double sideward = (y * direction[0] - x * direction[1]) / r;
     return (struct force){
         CURVATURE * (value[1] - direction[2] * outward * value[0]),
         -CURVATURE * q_over_pt * value[0] * sideward *

@@ -30,6 +30,7 @@ struct etx_path_field {
     const float *map; /* [n_r, n_z, 2] T: along the radius, along z */
     int n_r, n_z;
     double max_r, max_z; /* mm: r in 0 .. max_r, z in -max_z .. max_z */
+    double centre[3];    /* mm: where r and z of the map are 0 */
 };
 
 /* A point of a path, and how it moves with the parameters at constant length.
