@@ -11,6 +11,7 @@
 
 #include <exatrkx/fit.h>
 
+#include "field_map.h"
 #include "program.h"
 #include "table.h"
 
@@ -23,7 +24,7 @@ static const char summary[] =
 struct options {
     struct program_list events;
     const char *tracks, *model, *detector, *out;
-    const char *resolved;
+    const char *resolved, *map;
     double field, material, energy_loss, resolution, max_hit_chi2;
     int64_t max_shared, min_hits; /* -1: not given */
     int64_t n_threads;
@@ -44,6 +45,10 @@ static void read_options(struct options *o, int argc, char **argv)
         PROGRAM_DETECTOR_OPTION(&o->detector),
         {"field", "T", "uniform field along z (default 0: of the model)",
             .number = &o->field, .low = -100, .high = 100},
+        {"field-map", "FILE",
+            "r,z,b_r,b_z[,x,y] in mm and T, .csv or .csv.gz: the field, and "
+            "where its axis is",
+            .text = &o->map},
         {"material", "X0",
             "radiation lengths of a module (default 0.02; 0: none)",
             .number = &o->material, .low = 0, .high = 10},
@@ -74,8 +79,8 @@ static void read_options(struct options *o, int argc, char **argv)
             o->tracks == NULL ? "tracks" : "event"));
     if (o->resolved == NULL && (o->max_shared >= 0 || o->min_hits >= 0))
         exit(program_usage("--max-shared and --min-hits go with --resolved"));
-    if (o->model != NULL && o->field != 0.0)
-        exit(program_usage("--field goes without --model"));
+    if ((o->model != NULL) + (o->field != 0.0) + (o->map != NULL) > 1)
+        exit(program_usage("give one of --model, --field and --field-map"));
 }
 
 static void write_track(
@@ -126,26 +131,34 @@ static int write_resolved(const struct options *o, const etx_event *event,
     return failed;
 }
 
+/* *map is what options points to. */
+static int set_options(
+    etx_fit_options *options, float **map, const struct options *o)
+{
+    if (etx_fit_options_init(options, sizeof *options))
+        return program_failed(NULL);
+    options->field = (float)o->field;
+    options->material = (float)o->material;
+    options->energy_loss = (float)o->energy_loss;
+    options->resolution_scale = (float)o->resolution;
+    options->max_hit_chi2 = (float)o->max_hit_chi2;
+    return o->map == NULL ? 0 : field_map_read(map, options, o->map);
+}
+
 static int fit(const struct options *o, etx_context *context,
     const etx_event *event, const etx_tracks *tracks)
 {
+    const int is_learned = o->field == 0.0 && o->map == NULL;
     etx_fit_options options;
+    float *map = NULL;
     etx_model *model = NULL;
     etx_detector *detector = NULL;
     etx_track_parameters *parameters =
         program_allocate(etx_tracks_count(tracks), sizeof *parameters);
     int failed = PROGRAM_FAILED;
 
-    if (etx_fit_options_init(&options, sizeof options)) {
-        program_failed(NULL);
-        goto done;
-    }
-    options.field = (float)o->field;
-    options.material = (float)o->material;
-    options.energy_loss = (float)o->energy_loss;
-    options.resolution_scale = (float)o->resolution;
-    options.max_hit_chi2 = (float)o->max_hit_chi2;
-    if ((options.field == 0.0f && program_model(&model, o->model)) ||
+    if (set_options(&options, &map, o) ||
+        (is_learned && program_model(&model, o->model)) ||
         program_detector(&detector, o->detector))
         goto done;
     program_check_event(o->events.item[0], event, detector, model);
@@ -157,6 +170,7 @@ static int fit(const struct options *o, etx_context *context,
                  (o->resolved != NULL &&
                      write_resolved(o, event, tracks, parameters));
 done:
+    free(map);
     free(parameters);
     etx_detector_free(detector);
     etx_model_free(model);

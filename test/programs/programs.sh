@@ -221,6 +221,26 @@ cmp -s "$out/parameters.csv" "$out/same.csv" || fail 'fit: a file of the event'
 exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out /nonexistent/x.csv
 
+# A uniform field as a map, its axis elsewhere; what is no map is refused.
+awk 'BEGIN { print "r,z,b_r,b_z,x,y"
+    for (r = 0; r <= 1200; r += 600) for (z = 3000; z >= -4000; z -= 1000)
+        print r "," z ",0,2,10,-20" }' >"$out/map.csv"
+exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --field 2 --out "$out/other.csv"
+exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --field-map "$out/map.csv" --out "$out/same.csv"
+paste -d, "$out/other.csv" "$out/same.csv" | awk -F, 'NR > 1 { n++
+    off += ($6 - $22) ^ 2 > 1e-12 } END { exit !(n > 9 && !off) }' ||
+    fail 'fit: a map of a uniform field'
+for fault in '2d' '3p' 's/600,1000,/600,1100,/' 's/^0,/1,/' 's/,10,-20$/,10/' \
+    's/0,2,/0,nan,/' '2,99d'; do
+    sed "$fault" "$out/map.csv" >"$out/no-map.csv"
+    exits 1 "$programs/etx-fit-tracks" --event $event \
+        --tracks "$out/tracks.csv" --field-map "$out/no-map.csv"
+done
+exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --field-map "$out/map.csv" --field 2
+
 # Options of the fit reach it.
 for option in '--field 1' '--material 0' '--energy-loss 0' '--resolution 2' \
     '--max-hit-chi2 4'; do
