@@ -61,6 +61,7 @@ TRAINING = (  # without module maps and completion
     "examples/configs/gnn.json",
 )
 FITTED = (*PIPELINE, "src/stage/track_fitting")
+FITS = ("src/stage/track_fitting", "bindings/python/exatrkx/_field.py")
 DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 ALL = (*BOTH, "examples/models/positions.safetensors")
@@ -308,7 +309,23 @@ TABLES: dict[str, Table] = {
         "resolution",
         "--events $EVENTS/test-medium --count 20",
         ["test-medium"],
-        ("src/stage/track_fitting",),
+        FITS,
+        (),
+    ),
+    "resolution-learned": study(
+        f"{PAGES}/resolution.md",
+        "resolution",
+        "--events $EVENTS/test-medium --count 20 --learn $EVENTS/valid-medium",
+        ["test-medium", "valid-medium"],
+        FITS,
+        (),
+    ),
+    "resolution-real": study(
+        f"{PAGES}/resolution.md",
+        "resolution",
+        "--events $EVENTS/trackml_event --count 1 --learn $EVENTS/trackml_event",
+        ["trackml_event"],
+        FITS,
         (),
     ),
     "union": study(

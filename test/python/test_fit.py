@@ -3,11 +3,17 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import dataclasses
+import os
+import tempfile
 import unittest
+from pathlib import Path
 
 import numpy as np
 
 import exatrkx
+from exatrkx.simulation import field
+from exatrkx.tools import learn_field
 
 
 class Fit(unittest.TestCase):
@@ -15,6 +21,9 @@ class Fit(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = scratch.name
         cls.detector = exatrkx.Detector.load()
         cls.model = exatrkx.Model.load()
         cls.event = exatrkx.Event.example()
@@ -94,6 +103,60 @@ class Fit(unittest.TestCase):
         n = len(self.tracks)
         with self.assertRaisesRegex(ValueError, f"of 1 tracks, there are {n}"):
             exatrkx.resolve_tracks(self.tracks, fit)
+
+    def test_field_map(self):
+        """A map of a uniform field in a file, its axis and middle elsewhere."""
+        uniform = np.zeros((3, 5, 2))
+        uniform[..., 1] = 2.0
+        given = exatrkx.FitOptions(
+            field_map=uniform, max_r=1200.0, max_z=3500.0, map_x=7.0, map_y=-9.0, map_z=80.0
+        )
+        for name in ("map.csv", "map.csv.gz"):
+            path = os.path.join(self.folder, name)
+            exatrkx.write_field_map(path, given)
+            read = exatrkx.read_field_map(path, material=0.01)
+            self.assertTrue(np.array_equal(read.field_map, uniform))
+            self.assertEqual(dataclasses.replace(read, field_map=None, material=0.02),
+                             dataclasses.replace(given, field_map=None))
+        found = self.fit(**vars(given)).q_over_pt
+        self.assertTrue(np.allclose(found, self.fit(field=2.0).q_over_pt, atol=1e-9))
+        with self.assertRaisesRegex(ValueError, "have no field_map"):
+            exatrkx.write_field_map(path, exatrkx.FitOptions())
+
+    def test_refused_maps(self):
+        path = os.path.join(self.folder, "bad.csv")
+        grid = [f"{r},{z},0,2" for r in (0, 50) for z in (-10, 0, 10)]
+        for error, lines in (
+            ("columns r,z,b_z, expected", ["r,z,b_z", "0,0,1"]),
+            ("no grid", ["r,z,b_r,b_z", *grid[1:]]),
+            ("no grid", ["r,z,b_r,b_z", *grid[:-1], "50,11,0,2"]),
+            ("no grid", ["r,z,b_r,b_z", *grid[:3]]),
+            ("no grid", ["r,z,b_r,b_z", *grid[1:], grid[3]]),
+            ("no grid", ["r,z,b_r,b_z", *(line.replace("0,", "1,", 1) for line in grid)]),
+        ):
+            Path(path).write_text("\n".join(lines) + "\n")
+            with self.assertRaisesRegex(ValueError, error):
+                exatrkx.read_field_map(path)
+
+    def test_learn_field(self):
+        """Of one event: nearer to the field of the simulation than the model's."""
+        path = os.path.join(self.folder, "learned.csv")
+        data = Path(__file__).parents[2] / "examples" / "data"
+        self.assertEqual(learn_field.main([str(data), "--out", path]), 0)
+        learned = exatrkx.read_field_map(path)
+        r = np.linspace(0.0, learned.max_r, len(learned.field_map))
+        z = learned.map_z + np.linspace(-1.0, 1.0, learned.field_map.shape[1]) * learned.max_z
+        true = np.stack(field.solenoid(*np.broadcast_arrays(r[:, None], z)), axis=-1)
+        true *= field.CENTRE_FIELD / true[0, :, 1].max()
+        off = np.abs(learned.field_map - true)[r < 600][:, np.abs(z) < 1500]
+        self.assertLess(off.max(), 0.1)
+        with self.assertRaises(exatrkx.FileError):
+            learn_field.main([str(data / "none"), "--out", path])
+        bare = exatrkx.Event.from_arrays(np.ones((3, 3)))
+        with self.assertRaisesRegex(ValueError, "no truth"):
+            exatrkx.learn_field([bare], self.detector)
+        with self.assertRaisesRegex(ValueError, "^0 prompt particles"):
+            exatrkx.learn_field([], self.detector)
 
     def test_refused(self):
         with self.assertRaisesRegex(exatrkx.ArgumentError, "material -1"):

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from ._event import PARTICLE as PARTICLE
     from ._event import Event as Event
     from ._events import Events as Events
+    from ._field import learn_field as learn_field
+    from ._field import read_field_map as read_field_map
+    from ._field import write_field_map as write_field_map
     from ._fit import TrackParameters as TrackParameters
     from ._fit import fit_tracks as fit_tracks
     from ._fit import resolve_tracks as resolve_tracks
@@ -85,6 +88,7 @@ _NAMES_OF = {
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
     "_events": "Events",
+    "_field": "learn_field read_field_map write_field_map",
     "_fit": "TrackParameters fit_tracks resolve_tracks select_tracks",
     "_graph": "Graph",
     "_model": "Detector Model",

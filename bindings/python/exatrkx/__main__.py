@@ -25,6 +25,7 @@ PROGRAMS = {
 MODULES = {
     "display": ("plotting.display_command", "an event as HTML or Phoenix JSON"),
     "plot": ("plotting", "figures of training, tracks and edges"),
+    "learn-field": ("tools.learn_field", "a map of the magnetic field from true tracks"),
     "convert": ("conversion.convert", "model files from PyTorch networks"),
     "simulate": ("simulation.simulate", "events of the fast simulation of ACTS"),
     "acts-csv": ("tools.acts_csv", "events of the CSV files of ACTS as TrackML events"),

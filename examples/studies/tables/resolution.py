@@ -1,11 +1,12 @@
 """resolution -- how well etx_fit_tracks knows the particles.
 
-    python -m tables.resolution --events DIR [--count 10] [--learned-field]
-        [--max-hit-chi2 X] [--plot FILE]
+    python -m tables.resolution --events DIR [--count 10]
+        [--learned-field | --learn DIR] [--max-hit-chi2 X] [--plot FILE]
 
 The true hits of prompt particles (at least 5 hits, produced within 0.1 mm of
 the beam line) are fitted with the defaults, or another bound of a hit, and the field
-of the simulation, or that which the default model has learned.
+of the simulation, or that which the default model has learned, or what
+exatrkx.learn_field finds in the events of a folder.
 A resolution is the 68.27 % quantile of |fitted - true|, a pull the same in units
 of the fit's own standard deviation.
 
@@ -22,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import exatrkx
+from exatrkx._field import true_tracks
 from exatrkx.simulation import field
 
 from .events import event_options, read_events
@@ -30,8 +32,6 @@ from .markdown import table
 MODEL = (
     Path(__file__).parents[3] / "examples" / "models" / "default.safetensors"
 )
-MIN_HITS = 5
-PROMPT = 0.1  # mm
 ETA = (0.0, 1.0, 1.5, 2.0, 2.5, 4.0)
 PT = (0.3, 0.5, 1.0, 20.0)  # GeV
 NAMES = ("d0", "z0", "phi", "theta", "q_over_pt")
@@ -40,23 +40,6 @@ HEAD = (
     + ["d0, mm", "z0, mm", "phi, mrad", "theta, mrad", "pT, %", "bias of pT, %"]
     + ["pull d0", "z0", "phi", "theta", "q/pT"]
 )
-
-
-def true_tracks(
-    event: exatrkx.Event,
-) -> tuple[exatrkx.Tracks, np.ndarray]:
-    """Prompt particles as tracks, and their rows of event.particles."""
-    particles, ids = event.particles, event.particle_ids
-    if particles is None or ids is None:
-        raise SystemExit("resolution: an event has no truth")
-    rows = np.searchsorted(particles["id"], ids).astype(np.int32)
-    rows[ids == 0] = -1
-    n_hits = np.bincount(rows[rows >= 0], minlength=len(particles))
-    prompt = np.hypot(*particles["vertex"].T[:2]) < PROMPT
-    wanted = prompt & (n_hits >= MIN_HITS) & (particles["charge"] != 0)
-    rows[(rows >= 0) & ~wanted[rows]] = -1
-    tracks = exatrkx.Tracks.from_labels(rows)
-    return tracks, rows[tracks.hits[tracks.offsets[:-1]]]
 
 
 def simulated_field() -> exatrkx.FitOptions:
@@ -143,11 +126,10 @@ def plot(events: Sequence[exatrkx.Event], path: str) -> None:
 
 
 def resolutions(
-    events: Iterable[exatrkx.Event], learned: bool, max_hit_chi2: float
+    events: Iterable[exatrkx.Event],
+    model: exatrkx.Model | None,
+    options: exatrkx.FitOptions,
 ) -> list[list[str]]:
-    model = exatrkx.Model.load(MODEL) if learned else None
-    options = exatrkx.FitOptions() if learned else simulated_field()
-    options = replace(options, max_hit_chi2=max_hit_chi2)
     found = [compare(event, model, options) for event in events]
     rows = np.concatenate(found)
     lines = []
@@ -162,13 +144,22 @@ def resolutions(
 
 def main() -> int:
     parser = event_options("resolution", 10)
-    parser.add_argument("--learned-field", action="store_true")
+    fields = parser.add_mutually_exclusive_group()
+    fields.add_argument("--learned-field", action="store_true")
+    fields.add_argument("--learn", type=Path, metavar="DIR", help="events of it")
     default = exatrkx.FitOptions().max_hit_chi2
     parser.add_argument("--max-hit-chi2", type=float, default=default, metavar="X")
     parser.add_argument("--plot", metavar="FILE", help="png, svg or pdf")
     options = parser.parse_args()
     events = read_events(options.events, options.count)
-    rows = resolutions(events, options.learned_field, options.max_hit_chi2)
+    model = exatrkx.Model.load(MODEL) if options.learned_field else None
+    chosen = exatrkx.FitOptions() if options.learned_field else simulated_field()
+    if options.learn:
+        detector = exatrkx.Detector.load()
+        learned = exatrkx.Events(options.learn, detector=detector)
+        chosen = exatrkx.learn_field(learned, detector)
+    chosen = replace(chosen, max_hit_chi2=options.max_hit_chi2)
+    rows = resolutions(events, model, chosen)
     sys.stdout.write(table(HEAD, rows))
     if options.plot:
         plot(events, options.plot)
