@@ -21,6 +21,8 @@
 #define MAX_HITS       600
 #define MAX_LOOKED_AT  512
 #define MAX_CANDIDATES 256
+#define MAX_VISITS     4096
+#define CROWD          90 /* hits of a layer */
 
 /* The table, hits and grid. */
 struct bench {
@@ -105,7 +107,7 @@ static void open_search(struct bench *bench)
     search->max_curvature = 0.01;
     search->min_layers = N_LAYERS;
     memset(&bench->cache, -1, sizeof bench->cache);
-    bench->cache.n_candidates = 0;
+    bench->cache.n_candidates = bench->cache.n_visits = 0;
     search->cache = &bench->cache;
 }
 
@@ -146,6 +148,40 @@ ETX_TEST(test_search_bounds_candidates, .rows = 2)
     etx_free_candidates(best, bench->search, 0);
     ck_assert_int_eq(best[0].n_hits, _i == 0 ? N_LAYERS : 0);
     ck_assert_int_eq(bench->cache.n_candidates, MAX_CANDIDATES);
+}
+
+/* After the last visit but one a first hit has a candidate, after the last it
+ * has none. */
+ETX_TEST(test_search_bounds_visits, .rows = 2)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    struct etx_candidate best[ETX_CANDIDATES_OF_HIT];
+
+    for (int32_t l = 0; l < N_LAYERS; l++)
+        add_hit(bench, l, 0.0f);
+    open_search(bench);
+    bench->cache.n_visits = MAX_VISITS - 2 + _i; /* one more: the second hit */
+    etx_free_candidates(best, bench->search, 0);
+    ck_assert_int_eq(best[0].n_hits, _i == 0 ? N_LAYERS : 0);
+}
+
+/* Every hit of a crowd on each layer is visited for each candidate, until the
+ * bound: what is beyond it are the visits of one candidate. */
+ETX_TEST(test_search_bounds_visits_of_crowd)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    struct etx_candidate best[ETX_CANDIDATES_OF_HIT];
+
+    for (int32_t l = 0; l < N_LAYERS; l++)
+        for (int32_t k = 0; k < CROWD; k++)
+            add_hit(bench, l, 0.01f * (float)k);
+    open_search(bench);
+    etx_free_candidates(best, bench->search, 0);
+    ck_assert_int_eq(best[0].n_hits, N_LAYERS);
+    ck_assert_int_ge(bench->cache.n_visits, MAX_VISITS);
+    ck_assert_int_lt(bench->cache.n_visits, MAX_VISITS + N_LAYERS * CROWD);
 }
 
 /* The hit that a track lacks is beyond many ends of other tracks, or one

@@ -22,9 +22,9 @@ static const float *position_of(
 }
 
 /* The nearest hit, how near it is, and how many unrelated ones are expected as
- * near; NULL: there is none. */
+ * near; NULL: there is none. Adds to *n_visits. */
 static const struct etx_grid_hit *find_nearest(double *distance, double *random,
-    const struct etx_layer_crossing *crossing,
+    int32_t *n_visits, const struct etx_layer_crossing *crossing,
     const struct etx_first_pass_search *search)
 {
     struct etx_layer_crossing near = *crossing;
@@ -43,6 +43,7 @@ static const struct etx_grid_hit *find_nearest(double *distance, double *random,
             best = hit;
         }
     }
+    *n_visits += etx_grid_n_visited(&walk);
     if (best != NULL)
         *random = etx_random_hits_at(crossing) * *distance;
     return best;
@@ -154,7 +155,7 @@ static void find_next(struct etx_next_hit *out,
     while ((crossing = next_crossing(ahead, n, search, &helix)) != NULL) {
         double distance, random;
         const struct etx_grid_hit *const hit =
-            find_nearest(&distance, &random, crossing, search);
+            find_nearest(&distance, &random, &out->n_visits, crossing, search);
 
         if (hit != NULL) {
             out->hit = hit->hit;
@@ -180,6 +181,7 @@ static bool add_next(
         next->n_holes != candidate->n_holes ||
         next->layers != candidate->layers)
         find_next(next, candidate, search);
+    candidate->n_visits += next->n_visits;
     if (next->hit < 0)
         return false;
     if (next->n_more_holes > 0)
@@ -245,7 +247,8 @@ static void fill_gap(struct etx_candidate *candidate,
                     completion, step, ETX_HELIX_FREE, helix.bin)) ||
             !(crossing.s > 0.0 && crossing.s < length))
             continue;
-        found = find_nearest(&distance, &random, &crossing, search);
+        found = find_nearest(
+            &distance, &random, &candidate->n_visits, &crossing, search);
         if (found == NULL)
             continue;
         memmove(candidate->hit + k + 1, candidate->hit + k,
@@ -361,6 +364,7 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
     while ((other = etx_crossing_next(&walk, &crossing)) != NULL)
         if (other->module != module)
             offer(&near, other, etx_crossing_distance(&s, &crossing, other));
+    out->n_visits = etx_grid_n_visited(&walk);
     for (int32_t i = 0; i < 2; i++)
         if (near.hit[i] != NULL) {
             out->hit[i] = near.hit[i]->hit;
@@ -398,6 +402,7 @@ void etx_candidate_add_overlaps(
         if (overlap->at != at ||
             memcmp(overlap->around, around, sizeof overlap->around) != 0)
             find_overlaps(overlap, around, at, search);
+        candidate->n_visits += overlap->n_visits;
         for (int32_t i = 0; i < 2; i++)
             if (overlap->hit[i] >= 0)
                 add_once(candidate, overlap->hit[i], overlap->distance[i]);

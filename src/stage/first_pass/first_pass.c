@@ -63,6 +63,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
 
         ETX_CHECK(etx_check_cancelled(pass->stream));
         search->cache->n_candidates = 0;
+        search->cache->n_visits = 0;
         if (search->leads_anywhere)
             etx_free_candidates(best, search, pass->first[k]);
         else

@@ -100,6 +100,7 @@ static void add_third(struct etx_candidate *best,
             &candidate, pairs->first, pairs->hit[i], c->hit, 0.0f, 0);
         etx_candidate_finish(best, search, &candidate);
     }
+    search->cache->n_visits += etx_grid_n_visited(&walk);
 }
 
 /* Candidates of the pairs, which are gone then. */
@@ -144,5 +145,6 @@ void etx_free_candidates(struct etx_candidate *best,
             add_thirds(
                 best, search, &pairs, &search->grid.layers[third], window);
     }
+    search->cache->n_visits += etx_grid_n_visited(&walk);
     add_thirds(best, search, &pairs, &search->grid.layers[third], window);
 }

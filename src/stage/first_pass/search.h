@@ -12,9 +12,10 @@ struct etx_pair_functions;
 #define ETX_CANDIDATE_MAX_HITS 32
 #define ETX_CANDIDATES_OF_HIT  2 /* the best that begin at one hit */
 
-/* The bound of the work for one first hit where hits crowd, far above what
+/* The bounds of the work for one first hit where hits crowd, far above what
  * heavy events need. */
 #define ETX_MAX_CANDIDATES 256
+#define ETX_MAX_VISITS     4096 /* of hits, for all its candidates */
 
 /* Hits that may be a track, from inside out. */
 struct etx_candidate {
@@ -25,6 +26,7 @@ struct etx_candidate {
     float distance;  /* sum over the hits but the first two */
     float random; /* most unrelated hits expected as near as one of its own */
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
+    int32_t n_visits; /* of hits, to find these */
 };
 
 /* A candidate of three hits; those after them are not set. */
@@ -37,6 +39,7 @@ static inline void etx_candidate_begin(struct etx_candidate *candidate,
     candidate->layers = 0;
     candidate->distance = distance;
     candidate->random = 0.0f;
+    candidate->n_visits = 0;
     candidate->hit[0] = a;
     candidate->hit[1] = b;
     candidate->hit[2] = c;
@@ -53,6 +56,7 @@ struct etx_next_hit {
     int32_t n_more_holes; /* before it */
     float distance;
     float random; /* unrelated hits expected as near */
+    int32_t n_visits;
 };
 
 /* Up to two hits on the layer of one, of other modules than that and each
@@ -61,6 +65,7 @@ struct etx_overlap {
     int32_t around[3]; /* hits that follow each other */
     int32_t at;        /* which one of them */
     int32_t hit[2];    /* -1: none */
+    int32_t n_visits;
     double distance[2];
 };
 
@@ -69,7 +74,9 @@ struct etx_overlap {
 struct etx_step_cache {
     struct etx_next_hit next[ETX_CACHED_STEPS];
     struct etx_overlap overlap[ETX_CACHED_STEPS];
-    int32_t n_candidates; /* of the first hit of this search, so far */
+    /* Of the first hit of this search, so far: */
+    int32_t n_candidates;
+    int32_t n_visits; /* also those whose result was found here */
 };
 
 /* What a search reads. first_pass may be NULL where seeds lead anywhere. */
@@ -167,7 +174,8 @@ void etx_candidate_finish(struct etx_candidate *best,
 static inline bool etx_candidate_is_allowed(
     const struct etx_first_pass_search *search)
 {
-    return search->cache->n_candidates < ETX_MAX_CANDIDATES;
+    return search->cache->n_candidates < ETX_MAX_CANDIDATES &&
+           search->cache->n_visits < ETX_MAX_VISITS;
 }
 
 #endif

@@ -107,6 +107,27 @@ static void keep(
     best[i] = *candidate;
 }
 
+/* Whether it has enough layers; those with fewest need hits that are clear. */
+static bool is_long_enough(const struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search)
+{
+    return candidate->n_layers > search->min_layers ||
+           (candidate->n_layers == search->min_layers &&
+               (double)candidate->random <= search->shortest_max_random);
+}
+
+/* Whether they are near enough on average; those with fewest layers need more.
+ */
+static bool is_near(const struct etx_candidate *candidate,
+    const struct etx_first_pass_search *search)
+{
+    const double max_mean = candidate->n_layers == search->min_layers
+                                ? search->shortest_max_mean
+                                : search->max_mean;
+
+    return (double)candidate->distance <= max_mean * (double)candidate->n_hits;
+}
+
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
@@ -115,18 +136,13 @@ void etx_candidate_finish(struct etx_candidate *best,
         candidate->layers |= UINT64_C(1)
                              << search->grid.row[candidate->hit[i]].layer;
     etx_candidate_extend(candidate, search);
-    if (candidate->n_layers < search->min_layers ||
-        (candidate->n_layers == search->min_layers &&
-            (double)candidate->random > search->shortest_max_random))
-        return;
-    etx_candidate_fill(candidate, search);
-    etx_candidate_add_overlaps(candidate, search);
-    const bool is_shortest = candidate->n_layers == search->min_layers;
-    const double max_mean =
-        is_shortest ? search->shortest_max_mean : search->max_mean;
-
-    if ((double)candidate->distance <= max_mean * (double)candidate->n_hits)
-        keep(best, candidate);
+    if (is_long_enough(candidate, search)) {
+        etx_candidate_fill(candidate, search);
+        etx_candidate_add_overlaps(candidate, search);
+        if (is_near(candidate, search))
+            keep(best, candidate);
+    }
+    search->cache->n_visits += candidate->n_visits;
 }
 
 /* Candidates of pair i with every third hit on the layer of a seed. */
@@ -155,6 +171,7 @@ static void add_third(struct etx_candidate *best,
             (float)distance, search->lacks_hit ? SEED_GAPS : 0);
         etx_candidate_finish(best, search, &candidate);
     }
+    search->cache->n_visits += etx_grid_n_visited(&walk);
 }
 
 /* Where the pairs cross the third layer of a seed. */
@@ -222,6 +239,7 @@ static void add_pairs(struct etx_candidate *best,
         if (pairs.n == ETX_PAIRS)
             add_thirds(best, search, &pairs, begin, end);
     }
+    search->cache->n_visits += etx_grid_n_visited(&walk);
     add_thirds(best, search, &pairs, begin, end);
 }
 

@@ -139,6 +139,12 @@ static inline void etx_grid_begin(struct etx_grid_walk *walk,
     walk->span = walk->n_spans;
 }
 
+/* Hits that it has visited, in whole bins. */
+static inline int32_t etx_grid_n_visited(const struct etx_grid_walk *walk)
+{
+    return ETX_MAX_HITS_OF_WALK - walk->n_left;
+}
+
 /* The next hit; NULL at the end. */
 static inline const struct etx_grid_hit *etx_grid_next(
     struct etx_grid_walk *walk)
