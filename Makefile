@@ -65,7 +65,7 @@ NDEBUG := $(if $(SANITIZE),,-DNDEBUG)
 CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) $(OPTIMISE) $(NDEBUG) -fPIC \
     -fvisibility=hidden -ffp-contract=off -fno-math-errno $(WARNINGS) $(WERROR_FLAG) \
     $(SANITIZE) -Iinclude -Isrc -MMD -MP $(CFLAGS)
-# gcc vectorises the loops of src/op/x86/simd only when it need not keep errno
+# gcc vectorises the loops of src/op/simd/kernels only when it need not keep errno
 # and the order of floating-point traps; neither changes a result.
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 # Partial redundancy elimination puts a branch into a loop that interpolates.
@@ -95,7 +95,7 @@ LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
 TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
-FOLDERS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
+FOLDERS := base memory data op op/ref op/simd backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
     stage/track_building stage/helix stage/first_pass stage/first_pass/simd stage/completion \
     stage/track_fitting io eval train $(TRAIN) learn api
@@ -103,11 +103,11 @@ SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 # First, and the products first of all: they take longest to compile.
-SIMD := $(patsubst %,src/op/x86/simd/%.c,gemm \
-    $(filter-out gemm,$(basename $(notdir $(wildcard src/op/x86/simd/*.c)))))
-OBJECTS := $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o \
+SIMD := $(patsubst %,src/op/simd/kernels/%.c,gemm \
+    $(filter-out gemm,$(basename $(notdir $(wildcard src/op/simd/kernels/*.c)))))
+OBJECTS := $(BUILD)/obj/avx512bf16/op/simd/kernels/gemm.o \
     $(foreach isa,$(ISAS),$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
-    $(BUILD)/obj/avx512/op/x86/amx/gemm.o \
+    $(BUILD)/obj/avx512/op/simd/amx/gemm.o \
     $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o $(OBJECTS)
 endif
 

@@ -278,7 +278,7 @@ TABLES: dict[str, Table] = {
         "make -s build/studies/messages; python3 -m tables.messages",
         (),
         (),
-        ("src/op/x86/simd/segment_reduce.c", "examples/studies/messages.c", "examples/studies/tables/messages.py"),
+        ("src/op/simd/kernels/segment_reduce.c", "examples/studies/messages.c", "examples/studies/tables/messages.py"),
     ),
     "construction": construction("valid-medium", 4),
     "construction-full": construction(

@@ -15,7 +15,7 @@
 #endif
 
 /* The levels of x86 above ETX_CPU_REF, ascending: X(constant, isa) is
- * ETX_CPU_<constant>, the operators etx_<name>_<isa> (op/x86/), which the
+ * ETX_CPU_<constant>, the operators etx_<name>_<isa> (op/simd/), which the
  * Makefile compiles with FLAGS_<isa>, and has_<isa> of cpu.c. */
 #define ETX_CPU_LEVELS(X)                                                      \
     X(AVX2, avx2)                                                              \

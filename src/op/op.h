@@ -1,7 +1,7 @@
 /* op/op.h -- every operator: one documented argument struct and a table.
  *
  * An operator reads and writes plain arrays through one struct, which the
- * reference (op/ref), the SIMD versions (op/x86), the CUDA versions, the tests
+ * reference (op/ref), the SIMD versions (op/simd), the CUDA versions, the tests
  * and the benchmark share. The reference is complete and defines the results;
  * other tables start as a copy of it and override entries.
  *
@@ -69,6 +69,6 @@ extern const struct etx_op_table etx_op_ref;
 
 /* Override what has a version for this ETX_CPU_ level; does nothing at
  * ETX_CPU_REF or on another architecture. */
-void etx_op_x86(struct etx_op_table *table, int32_t cpu_level);
+void etx_op_simd(struct etx_op_table *table, int32_t cpu_level);
 
 #endif

@@ -84,7 +84,7 @@ void checkop_start(void)
             &check.implementation[check.n_implementations++];
         next->name = etx_cpu_level_names[level];
         next->ops = etx_op_ref;
-        etx_op_x86(&next->ops, level);
+        etx_op_simd(&next->ops, level);
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         struct etx_stream *const stream = &check.stream[p];

@@ -80,7 +80,7 @@ static void start(const char *name, int32_t in_tiles)
                 .name = has_tiles ? "amx" : "avx512"};
     for (int32_t i = 1; i < check.n_implementations; i++) {
         check.implementation[i].ops = etx_op_ref;
-        etx_op_x86(&check.implementation[i].ops, ETX_CPU_AVX512);
+        etx_op_simd(&check.implementation[i].ops, ETX_CPU_AVX512);
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         check.stream[p].is_bfloat16 = 1;

@@ -9,7 +9,7 @@
 #include "base/heap.h"
 
 #if defined(__x86_64__)
-#include "op/x86/edge_bins.h"
+#include "op/simd/edge_bins.h"
 
 /* Around the sizes at which the number of bins, the digits and the width of a
  * key change. */

@@ -65,7 +65,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     etx_pool_set_cancel(stream->pool, stream->cancel, stream->cancel_user);
     ETX_CHECK(etx_weight_cache_create(&stream->weight_cache, NULL));
     context->table = etx_op_ref;
-    etx_op_x86(&context->table, level);
+    etx_op_simd(&context->table, level);
     context->options.cpu_level = level;
     context->ops = &context->table;
     context->stream = stream;
