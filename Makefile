@@ -62,16 +62,22 @@ WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 OPTIMISE ?= -O3 -g
 # The library does not abort: assertions are for instrumented builds.
 NDEBUG := $(if $(SANITIZE),,-DNDEBUG)
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+# A largest value found by fmax in a loop is an internal error of gcc 12.
+CFLAGS_aarch64 := -fno-builtin-fmax
 CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) $(OPTIMISE) $(NDEBUG) -fPIC \
-    -fvisibility=hidden -ffp-contract=off -fno-math-errno $(WARNINGS) $(WERROR_FLAG) \
-    $(SANITIZE) -Iinclude -Isrc -MMD -MP $(CFLAGS)
+    -fvisibility=hidden -ffp-contract=off -fno-math-errno $(CFLAGS_$(MACHINE)) \
+    $(WARNINGS) $(WERROR_FLAG) $(SANITIZE) -Iinclude -Isrc -MMD -MP $(CFLAGS)
 # gcc vectorises the loops of src/op/simd/kernels only when it need not keep errno
 # and the order of floating-point traps; neither changes a result.
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 # Partial redundancy elimination puts a branch into a loop that interpolates.
 FLAGS_pairs := $(FLAGS_simd) $(if $(findstring clang,$(CC)),,-fno-tree-pre)
 # The instruction sets of ETX_CPU_LEVELS, src/base/cpu.h.
-ISAS := avx2 avx512
+ISAS_x86_64 := avx2 avx512
+ISAS_aarch64 := neon
+ISAS := $(ISAS_$(MACHINE))
+FLAGS_neon := -DETX_ISA=neon
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
@@ -101,12 +107,12 @@ FOLDERS := base memory data op op/ref op/simd backend $(BACKENDS) arch $(ARCHS:%
     stage/track_fitting io eval train $(TRAIN) learn api
 SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
-ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 # First, and the products first of all: they take longest to compile.
 SIMD := $(patsubst %,src/op/simd/kernels/%.c,gemm \
     $(filter-out gemm,$(basename $(notdir $(wildcard src/op/simd/kernels/*.c)))))
+OBJECTS := $(foreach isa,$(ISAS),$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) $(OBJECTS)
+ifeq ($(MACHINE),x86_64)
 OBJECTS := $(BUILD)/obj/avx512bf16/op/simd/kernels/gemm.o \
-    $(foreach isa,$(ISAS),$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
     $(BUILD)/obj/avx512/op/simd/amx/gemm.o \
     $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o $(OBJECTS)
 endif

@@ -83,7 +83,7 @@ END {
     print ".SH ENVIRONMENT"
     print ".TP"
     print ".B ETX_CPU"
-    print "ref, avx2 or avx512: the highest instruction set that is used."
+    print "ref, avx2, avx512 or neon: the highest instruction set that is used."
     print ".TP"
     print ".B ETX_DATA"
     print "Folder of the model and the detector that ship."

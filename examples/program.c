@@ -194,14 +194,14 @@ void program_parse(int argc, char **argv, const char *summary,
 
 #define MAX_THREADS 256
 
-/* ETX_CPU=ref|avx2|avx512 forces an instruction set. */
+/* ETX_CPU=ref|avx2|avx512|neon forces an instruction set. */
 static int cpu_level(int32_t *level)
 {
     static const struct {
         const char *name;
         int32_t level;
     } levels[] = {{"ref", ETX_CPU_REF}, {"avx2", ETX_CPU_AVX2},
-        {"avx512", ETX_CPU_AVX512}};
+        {"avx512", ETX_CPU_AVX512}, {"neon", ETX_CPU_NEON}};
     const char *wanted = getenv("ETX_CPU");
 
     *level = ETX_CPU_BEST;
@@ -212,7 +212,7 @@ static int cpu_level(int32_t *level)
             *level = levels[k].level;
             return 0;
         }
-    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", wanted);
+    return program_usage("ETX_CPU=%s: not ref, avx2, avx512 or neon", wanted);
 }
 
 /* ETX_PRECISION of the environment. */

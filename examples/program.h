@@ -92,9 +92,9 @@ int program_ranks(int64_t *rank, int64_t *n_ranks);
 int64_t program_cores(void);
 
 /* A context from --device (cpu, cuda or cuda:N), --threads (0: all cores that
- * the process may use, *n_threads gets their number), ETX_CPU=ref|avx2|avx512
- * and ETX_PRECISION=float32|float16|bfloat16|tf32. Returns 0, or prints why and
- * returns 1 or 2.
+ * the process may use, *n_threads gets their number),
+ * ETX_CPU=ref|avx2|avx512|neon and ETX_PRECISION=float32|float16|bfloat16|tf32.
+ * Returns 0, or prints why and returns 1 or 2.
  */
 int program_context(etx_context **out, const char *device, int64_t *n_threads);
 

@@ -110,11 +110,13 @@ typedef struct etx_context etx_context;
 #define ETX_DEVICE_CPU  0 /* the processor */
 #define ETX_DEVICE_CUDA 1 /* an NVIDIA GPU */
 
-/* Highest instruction set that the CPU backend may use. */
+/* Highest instruction set that the CPU backend may use; what the processor
+ * lacks is ETX_ERR_UNSUPPORTED. */
 #define ETX_CPU_BEST   0 /* the highest that the processor has */
 #define ETX_CPU_REF    1 /* the plain C reference operators */
-#define ETX_CPU_AVX2   2 /* AVX2 and FMA */
-#define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
+#define ETX_CPU_AVX2   2 /* x86-64: AVX2 and FMA */
+#define ETX_CPU_AVX512 3 /* x86-64: AVX-512 F, DQ, BW and VL */
+#define ETX_CPU_NEON   4 /* aarch64 */
 
 /* Arithmetic precision of the networks at inference. */
 #define ETX_PRECISION_BEST    0 /* float16 on a device, float32 on the CPU */

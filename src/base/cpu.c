@@ -22,7 +22,7 @@ static int32_t has_avx2(void)
 
 static int32_t has_avx512(void)
 {
-    return __builtin_cpu_supports("avx512f") &&
+    return has_avx2() && __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl");
@@ -30,8 +30,7 @@ static int32_t has_avx512(void)
 
 int32_t etx_cpu_has_bfloat16(void)
 {
-    return etx_cpu_level() >= ETX_CPU_AVX512 &&
-           __builtin_cpu_supports("avx512bf16") != 0;
+    return has_avx512() && __builtin_cpu_supports("avx512bf16") != 0;
 }
 
 #else
@@ -43,23 +42,37 @@ int32_t etx_cpu_has_bfloat16(void)
 
 #endif
 
+#if defined(__aarch64__)
+
+/* Part of the architecture. */
+static int32_t has_neon(void)
+{
+    return 1;
+}
+
+#endif
+
 #define LEVEL_NAME(constant, isa) [ETX_CPU_##constant] = #isa,
 
 const char *const etx_cpu_level_names[ETX_N_CPU_LEVELS] = {
-    [ETX_CPU_BEST] = "best", [ETX_CPU_REF] = "ref", ETX_CPU_LEVELS(LEVEL_NAME)};
+    [ETX_CPU_BEST] = "best",
+    [ETX_CPU_REF] = "ref",
+    ETX_CPU_LEVELS_X86(LEVEL_NAME) ETX_CPU_LEVELS_ARM(LEVEL_NAME)};
 
-#define CLIMB(constant, isa)                                                   \
-    if (!has_##isa())                                                          \
-        return level;                                                          \
-    level = ETX_CPU_##constant;
+#define IS_SUPPORTED(constant, isa)                                            \
+    || (level == ETX_CPU_##constant && has_##isa())
+
+int32_t etx_cpu_has(int32_t level)
+{
+    return level == ETX_CPU_REF ETX_CPU_LEVELS(IS_SUPPORTED);
+}
 
 int32_t etx_cpu_level(void)
 {
-    int32_t level = ETX_CPU_REF;
+    int32_t level = ETX_N_CPU_LEVELS - 1;
 
-#if defined(__x86_64__)
-    ETX_CPU_LEVELS(CLIMB)
-#endif
+    while (!etx_cpu_has(level))
+        level--;
     return level;
 }
 

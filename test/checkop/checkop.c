@@ -79,7 +79,9 @@ void checkop_start(void)
     check.implementation[0].name = "ref";
     check.implementation[0].ops = etx_op_ref;
     check.n_implementations = 1;
-    for (int32_t level = ETX_CPU_AVX2; level <= last_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
+        if (level == ETX_CPU_REF || level > last_level())
+            continue;
         struct checkop_implementation *const next =
             &check.implementation[check.n_implementations++];
         next->name = etx_cpu_level_names[level];
@@ -499,7 +501,7 @@ void checkop_verify(struct checkop_case *self)
     void *expected[CHECKOP_MAX_OUTPUTS];
 
     for (; said < ETX_N_CPU_LEVELS; said++)
-        if (said > etx_cpu_level())
+        if (!etx_cpu_has(said))
             printf("SKIPPED checkop with %s: not of this processor\n",
                 etx_cpu_level_names[said]);
     checkop_run_reference(self);

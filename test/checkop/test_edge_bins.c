@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/heap.h"
 
-#if defined(__x86_64__)
 #include "op/simd/edge_bins.h"
 
 /* Around the sizes at which the number of bins, the digits and the width of a
@@ -118,4 +117,3 @@ CHECKOP_TEST(test_edge_bins_empty)
     etx_edge_bins_close(&bins);
     etx_arena_reset(stream->arena, mark);
 }
-#endif

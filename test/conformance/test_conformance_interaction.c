@@ -107,7 +107,7 @@ ETX_TEST(test_interaction_published, .rows = ROWS(cases))
         problem.features[v] = mix(1000 + v);
     for (int64_t v = 0; v < N_NODES * 3; v++)
         problem.position[v] = 100.0f * mix(2000 + v);
-    for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
         struct etx_context context;
         float logit[N_EDGES];
 

@@ -170,7 +170,7 @@ ETX_TEST(test_networks_threads, .rows = network_n_cases())
     scoped_problem problem;
 
     network_problem_make(&problem, 7, 200, 900, which.n_node_features);
-    for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
         scoped_result first;
 
         network_compute(&first, network, &problem, 1, level);
@@ -226,7 +226,7 @@ ETX_TEST(test_networks_levels, .rows = network_n_cases())
 
     network_problem_make(&problem, 8, 200, 900, which.n_node_features);
     network_compute(&expected, network, &problem, 1, ETX_CPU_REF);
-    for (int32_t level = ETX_CPU_REF + 1; level <= etx_cpu_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
         scoped_result got;
 
         network_compute(&got, network, &problem, 1, level);

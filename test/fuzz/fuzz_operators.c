@@ -26,13 +26,11 @@ static int32_t n_contexts;
 
 int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
 {
-    const int32_t best = etx_cpu_level();
-
     (void)n_arguments;
     (void)arguments;
-    for (int32_t level = ETX_CPU_REF; level <= best; level++)
+    ETX_EACH_CPU_LEVEL (level)
         contexts[n_contexts++] = fuzz_context(1, level);
-    contexts[n_contexts++] = fuzz_context(2, best);
+    contexts[n_contexts++] = fuzz_context(2, ETX_CPU_BEST);
     model = fuzz_model(fuzz_model_config);
     return 0;
 }

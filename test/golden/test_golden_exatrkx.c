@@ -243,7 +243,7 @@ ETX_TEST(test_golden_lrt_gnn)
     ends = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_edges");
     f32 = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_logit_f32");
     f64 = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_logit_f64");
-    for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
         scoped float *logit = score(network, &x, &ends, 1, level);
 
         check_close("lrt_gnn (float32)", logit, f32.value, f32.n_cols, 5e-4);
@@ -269,7 +269,7 @@ ETX_TEST(test_golden_trackml_gnn)
         return;
     x = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_x");
     ends = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_edges");
-    for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
         scoped float *logit = score(network, &x, &ends, 1, level);
         float some[8];
         double sum = 0.0;

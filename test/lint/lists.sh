@@ -17,7 +17,8 @@ entries()
     awk -v start="#define $2(" 'index($0, start) == 1 { on = 1 }
         on { print }
         on && !/\\$/ { exit }' "$1" |
-        sed -n 's/^ *[A-Z]*(\([^)]*\)).*/\1/p' | cut -d, -f"$3" | tr -d ' "'
+        sed -n -e 's/^#define [^ ]*//' -e 's/^ *[A-Z]*(\([^)]*\)).*/\1/p' |
+        cut -d, -f"$3" | tr -d ' "'
 }
 
 # fields NAME: of the struct etx_NAME_options.
@@ -89,14 +90,19 @@ methods=$(entries $tracks/track_building.h ETX_LABEL_METHODS 2)
 documented 'label method' $tracks/README.md "$methods"
 documented 'label method' docs/model_format.md "$methods"
 
-levels=$(entries src/base/cpu.h ETX_CPU_LEVELS 1)
-same 'CPU levels' "$(constants ETX_CPU_)" src/base/cpu.h "BEST REF $levels"
-same 'CPU levels' "ref $(entries src/base/cpu.h ETX_CPU_LEVELS 2)" \
+# levels FIELD: of all architectures.
+levels()
+{
+    entries src/base/cpu.h ETX_CPU_LEVELS_X86 "$1"
+    entries src/base/cpu.h ETX_CPU_LEVELS_ARM "$1"
+}
+same 'CPU levels' "$(constants ETX_CPU_)" src/base/cpu.h "BEST REF $(levels 1)"
+same 'CPU levels' "ref $(levels 2)" \
     examples/program.c "$(sed -n '/^static int cpu_level/,/};/p' \
         examples/program.c | grep -oE '"[a-z0-9]+"' | tr -d '"')"
 for file in examples/program.[ch] docs/man.awk docs/troubleshooting.md \
     $python/_context.py; do
-    for level in $(entries src/base/cpu.h ETX_CPU_LEVELS 2); do
+    for level in $(levels 2); do
         grep -q "\<ref\>[^}]*\<$level\>" "$file" && continue
         echo "CPU level $level: not where $file lists them" >&2
         failed=1

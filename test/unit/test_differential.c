@@ -24,7 +24,7 @@ ETX_TEST(test_differential_levels_and_threads, .rows = N_PROGRAMS)
     scoped_program program = program_draw((uint64_t)_i);
     scoped_outcome reference = run(&program, 1, ETX_CPU_REF);
 
-    for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
+    ETX_EACH_CPU_LEVEL (level) {
         scoped_outcome one = run(&program, 1, level);
         scoped_outcome many = run(&program, 2 + _i % 3, level);
 

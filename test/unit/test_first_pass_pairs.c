@@ -91,6 +91,16 @@ static void draw_pairs(struct etx_pairs *pairs, const struct world *world,
     }
 }
 
+/* The version for vectors, where this processor has one. */
+static const struct etx_pair_functions *fastest(void)
+{
+#if defined(__x86_64__)
+    if (etx_cpu_has(ETX_CPU_AVX2))
+        return &etx_pairs_avx2;
+#endif
+    return &etx_pairs_plain;
+}
+
 /* Every number of the first n that is read later. */
 static void assert_same(const struct etx_pairs *a, const struct etx_pairs *b)
 {
@@ -147,13 +157,9 @@ static int32_t cross(const struct world *world, struct etx_pairs *pairs,
 
     etx_pairs_plain.cross(&crossings, &world->search, pairs, of);
     n = assert_crossings(world, pairs, &crossings, layer);
-#if defined(__x86_64__)
-    if (etx_cpu_level() >= ETX_CPU_AVX2) {
-        crossings = *windows;
-        etx_pairs_avx2.cross(&crossings, &world->search, pairs, of);
-        (void)assert_crossings(world, pairs, &crossings, layer);
-    }
-#endif
+    crossings = *windows;
+    fastest()->cross(&crossings, &world->search, pairs, of);
+    (void)assert_crossings(world, pairs, &crossings, layer);
     return n;
 }
 
@@ -176,12 +182,8 @@ ETX_TEST(test_first_pass_pairs_agree)
         n_pairs += plain.n;
         etx_pairs_plain.find_helices(&plain, &world->search);
         n_kept += plain.n;
-#if defined(__x86_64__)
-        if (etx_cpu_level() >= ETX_CPU_AVX2) {
-            etx_pairs_avx2.find_helices(&fast, &world->search);
-            assert_same(&plain, &fast);
-        }
-#endif
+        fastest()->find_helices(&fast, &world->search);
+        assert_same(&plain, &fast);
         for (int32_t i = 0; i < plain.n; i++) {
             const struct etx_track_helix helix = etx_pair_helix(&plain, i);
 
@@ -248,7 +250,7 @@ ETX_TEST(test_first_pass_lines_agree)
     etx_random_init(&random, 22, 0, 0);
     for (int32_t round = 0; round < N_ROUNDS; round++) {
         const int32_t layer = round % N_SEEDS;
-        struct etx_pair_crossings windows;
+        struct etx_pair_crossings windows, others;
         struct etx_pairs plain, fast;
 
         make_world(world, &random);
@@ -258,17 +260,11 @@ ETX_TEST(test_first_pass_lines_agree)
             &world->search.grid.layers[layer], &world->window[0]);
         for (int32_t i = 0; i < plain.n; i++)
             assert_line(world, &plain, &windows, &world->window[0], layer, i);
-#if defined(__x86_64__)
-        if (etx_cpu_level() >= ETX_CPU_AVX2) {
-            struct etx_pair_crossings others;
-
-            etx_pairs_avx2.find_lines(&others, &fast, &world->search,
-                &world->search.grid.layers[layer], &world->window[0]);
-            assert_same(&plain, &fast);
-            ck_assert_mem_eq(windows.window, others.window,
-                (size_t)plain.n * sizeof *windows.window);
-        }
-#endif
+        fastest()->find_lines(&others, &fast, &world->search,
+            &world->search.grid.layers[layer], &world->window[0]);
+        assert_same(&plain, &fast);
+        ck_assert_mem_eq(windows.window, others.window,
+            (size_t)plain.n * sizeof *windows.window);
         n_crossed[layer] += cross(world, &plain, &windows, layer);
     }
     for (int32_t layer = 0; layer < N_SEEDS; layer++)

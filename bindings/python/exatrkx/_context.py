@@ -90,7 +90,7 @@ class Context(_handle.Handle):
 
         device is "cpu", "cuda" or, as with device_index 1, "cuda:1"; cpu_level
         the highest instruction set:
-        "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
+        "best", "ref", "avx2", "avx512" or "neon"; precision "best", which is "float32"
         on the CPU and "float16" on a device, or one of these, or "tf32" on a
         device or "bfloat16" on a CPU with AVX512_BF16; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves

@@ -13,29 +13,23 @@
 
 _Static_assert(sizeof(struct etx_context) < 2048, "a context is small");
 
-/* Instruction sets ascend in the order of enum ETX_CPU_. More than the
- * processor has is an error. */
+/* What the processor lacks is an error. */
 static etx_status choose_cpu_level(int32_t *out, int32_t wanted)
 {
-    const int32_t has = etx_cpu_level();
-
-    if (wanted == ETX_CPU_BEST) {
-        *out = has;
+    *out = wanted == ETX_CPU_BEST ? etx_cpu_level() : wanted;
+    if (etx_cpu_has(*out))
         return ETX_OK;
-    }
-    if (wanted > has)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "cpu_level %d: this processor supports level %d at most",
-            (int)wanted, (int)has);
-    *out = wanted;
-    return ETX_OK;
+    return etx_fail(ETX_ERR_UNSUPPORTED,
+        "cpu_level %d (%s): this processor supports level %d (%s) at most",
+        (int)wanted, etx_cpu_level_names[wanted], (int)etx_cpu_level(),
+        etx_cpu_level_names[etx_cpu_level()]);
 }
 
 /* Without the instructions bfloat16 would be slower than float32. */
 static etx_status check_precision(int32_t precision, int32_t level)
 {
     const int32_t has = level == ETX_CPU_REF ||
-                        (level >= ETX_CPU_AVX512 && etx_cpu_has_bfloat16());
+                        (level == ETX_CPU_AVX512 && etx_cpu_has_bfloat16());
 
     if (precision != ETX_PRECISION_BFLOAT16 || has)
         return ETX_OK;
@@ -59,7 +53,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(etx_arena_create(&stream->arena, context->options.memory_limit));
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
     stream->has_tiles = context->options.precision == ETX_PRECISION_BFLOAT16 &&
-                        level >= ETX_CPU_AVX512 && etx_cpu_has_tiles();
+                        level == ETX_CPU_AVX512 && etx_cpu_has_tiles();
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
     etx_pool_set_cancel(stream->pool, stream->cancel, stream->cancel_user);

@@ -34,7 +34,7 @@ static inline int64_t etx_packed_size(int32_t n_inner, int32_t n_columns)
 }
 
 /* Vectors of a panel at most. */
-#define ETX_PANEL_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
+#define ETX_PANEL_VECTORS (VEC_REGISTERS == 32 ? 4 : 2)
 
 static inline int32_t etx_panels(int32_t n_vectors)
 {

@@ -13,10 +13,7 @@
 
 void etx_op_simd(struct etx_op_table *table, int32_t cpu_level)
 {
-#if defined(__x86_64__)
     ETX_CPU_LEVELS(USE_LEVEL)
-#else
-    (void)table;
+    (void)table; /* where there is no level */
     (void)cpu_level;
-#endif
 }

@@ -1,101 +1,18 @@
 /* op/simd/vector.h -- the vectors of the instruction set compiled for.
  *
  * vec is a vector of VEC_WIDTH floats, veci the same number of int32_t, vmask
- * one truth value per lane. +, -, * and / work on vec directly. Here is what
- * has one instruction of the same name, VEC(name), in both sets; there, what
- * differs.
+ * one truth value per lane; VEC_REGISTERS of them are in registers. +, -, * and
+ * / work on vec directly, & and | on veci.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_SIMD_VECTOR_H
 #define ETX_OP_SIMD_VECTOR_H
 
-#ifdef __AVX512F__
-#include "op/simd/vector512.h"
+#ifdef __x86_64__
+#include "op/simd/vector_x86.h"
 #else
-#include "op/simd/vector256.h"
+#include "op/simd/vector_neon.h"
 #endif
-
-static inline vec v_zero(void)
-{
-    return VEC(setzero_ps)();
-}
-
-static inline vec v_set1(float x)
-{
-    return VEC(set1_ps)(x);
-}
-
-static inline vec v_load(const float *x)
-{
-    return VEC(loadu_ps)(x);
-}
-
-static inline void v_store(float *x, vec a)
-{
-    VEC(storeu_ps)(x, a);
-}
-
-/* a * b + c, c - a * b, rounded once. */
-static inline vec v_fma(vec a, vec b, vec c)
-{
-    return VEC(fmadd_ps)(a, b, c);
-}
-
-static inline vec v_fnma(vec a, vec b, vec c)
-{
-    return VEC(fnmadd_ps)(a, b, c);
-}
-
-static inline vec v_min(vec a, vec b)
-{
-    return VEC(min_ps)(a, b);
-}
-
-static inline vec v_max(vec a, vec b)
-{
-    return VEC(max_ps)(a, b);
-}
-
-static inline vec v_sqrt(vec a)
-{
-    return VEC(sqrt_ps)(a);
-}
-
-static inline veci v_to_int(vec a)
-{
-    return VEC(cvtps_epi32)(a);
-}
-
-static inline vec v_to_float(veci a)
-{
-    return VEC(cvtepi32_ps)(a);
-}
-
-static inline veci vi_set1(int32_t x)
-{
-    return VEC(set1_epi32)(x);
-}
-
-static inline veci vi_add(veci a, veci b)
-{
-    return VEC(add_epi32)(a, b);
-}
-
-static inline veci vi_sub(veci a, veci b)
-{
-    return VEC(sub_epi32)(a, b);
-}
-
-/* a * 2^23, a / 2^23 as a signed integer: a float's exponent field. */
-static inline veci vi_to_exponent(veci a)
-{
-    return VEC(slli_epi32)(a, 23);
-}
-
-static inline veci vi_from_exponent(veci a)
-{
-    return VEC(srai_epi32)(a, 23);
-}
 
 static inline veci vi_and(veci a, veci b)
 {

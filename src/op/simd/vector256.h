@@ -7,8 +7,9 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define VEC_WIDTH 8
-#define VEC(name) _mm256_##name
+#define VEC_WIDTH     8
+#define VEC_REGISTERS 16
+#define VEC(name)     _mm256_##name
 
 typedef __m256 vec;
 typedef __m256i veci;

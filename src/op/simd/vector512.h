@@ -7,8 +7,9 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define VEC_WIDTH 16
-#define VEC(name) _mm512_##name
+#define VEC_WIDTH     16
+#define VEC_REGISTERS 32
+#define VEC(name)     _mm512_##name
 
 typedef __m512 vec;
 typedef __m512i veci;

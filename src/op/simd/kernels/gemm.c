@@ -314,7 +314,7 @@ static void multiply(const int32_t n_vectors, const enum start from,
             multiply_vectors(1, begin, &t, n_rows);
         else if (n_vectors == 2)
             multiply_vectors(2, begin, &t, n_rows);
-#if VEC_WIDTH == 16
+#if ETX_PANEL_VECTORS == 4
         else if (n_vectors == 3)
             multiply_vectors(3, begin, &t, n_rows);
         else

@@ -171,7 +171,7 @@ done:
 static const struct etx_gemm *choose_gemm(const struct etx_stream *stream,
     const struct etx_layer *layer, int32_t backward)
 {
-#if VEC_WIDTH == 16
+#ifdef __AVX512F__
     if (stream->is_bfloat16 && etx_layer_is_rounded(layer) && !backward)
         return stream->has_tiles ? &etx_gemm_amx : &etx_gemm_avx512bf16;
 #else
