@@ -50,6 +50,15 @@ void device_job_filter(struct device_job *both)
         &both->graph, all, both->cpu, both->model, both->event));
 }
 
+float *device_job_scores(const struct device_job *both)
+{
+    const int64_t n = etx_graph_n_edges(both->graph);
+    float *out = etx_test_alloc(n, sizeof *out);
+
+    memcpy(out, etx_graph_scores(both->graph), (size_t)n * sizeof *out);
+    return out;
+}
+
 void device_job_free(struct device_job *both)
 {
     etx_graph_free(both->graph);

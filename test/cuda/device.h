@@ -26,6 +26,8 @@ struct device_job {
 int32_t device_job_make(struct device_job *out, const char *name,
     const char *event, const etx_context_options *options);
 void device_job_filter(struct device_job *both);
+/* A copy of the scores of the graph, to be freed. */
+float *device_job_scores(const struct device_job *both);
 void device_job_free(struct device_job *both);
 
 #endif

@@ -86,46 +86,6 @@ static int32_t start(struct device_job *both, const char *name,
     return read_reference(&both->event, name);
 }
 
-static void assert_same_graph(const etx_graph *a, const etx_graph *b)
-{
-    const int64_t n = etx_graph_n_edges(a);
-
-    ck_assert_int_eq(n, etx_graph_n_edges(b));
-    ck_assert_mem_eq(
-        etx_graph_src(a), etx_graph_src(b), (size_t)n * sizeof(int32_t));
-    ck_assert_mem_eq(
-        etx_graph_dst(a), etx_graph_dst(b), (size_t)n * sizeof(int32_t));
-    ck_assert_mem_eq(etx_graph_offsets(a), etx_graph_offsets(b),
-        (size_t)(etx_graph_n_nodes(a) + 1) * sizeof(int64_t));
-}
-
-/* From the same points, the device finds the edges of the CPU. */
-ETX_TEST(test_cuda_same_graph, .rows = N_EVENTS, .n_small = N_SMALL)
-{
-    scoped_device_job both = {NULL};
-    scoped_graph *on_cpu = NULL;
-    scoped_graph *on_cuda = NULL;
-    etx_graph_options options;
-    int64_t n_dim = 0;
-
-    if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
-        return;
-    const int64_t n_hits = etx_event_n_hits(both.event);
-    scoped float *point = etx_test_alloc(n_hits * 64, sizeof *point);
-
-    ck_assert_ok(etx_embed(
-        &n_dim, point, n_hits * 64, both.cpu, both.model, both.event));
-    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
-    options.radius = 0.3f;
-    options.orientation = ETX_ORIENT_OUTWARD;
-    ck_assert_ok(etx_graph_build_radius(
-        &on_cpu, both.cpu, n_hits, n_dim, point, both.event, &options));
-    ck_assert_ok(etx_graph_build_radius(
-        &on_cuda, both.cuda, n_hits, n_dim, point, both.event, &options));
-    ck_assert_int_gt(etx_graph_n_edges(on_cpu), n_hits);
-    assert_same_graph(on_cpu, on_cuda);
-}
-
 /* Module maps that were learned from the event: of modules and of layers, with
  * and without triplets. From the same positions the device finds the edges of
  * the CPU, and again with the map that it keeps. */
@@ -152,17 +112,8 @@ ETX_TEST(test_cuda_module_map, .rows = 4)
         scoped_graph *on_cuda = NULL;
 
         ck_assert_ok(etx_graph_build(&on_cuda, both.cuda, model, both.event));
-        assert_same_graph(on_cpu, on_cuda);
+        etx_test_same_graph(on_cpu, on_cuda);
     }
-}
-
-static float *copy_scores(const etx_graph *graph)
-{
-    const int64_t n = etx_graph_n_edges(graph);
-    float *out = etx_test_alloc(n, sizeof *out);
-
-    memcpy(out, etx_graph_scores(graph), (size_t)n * sizeof *out);
-    return out;
 }
 
 /* On the CPU's graph, the networks of the device give the CPU's scores: of
@@ -177,11 +128,11 @@ ETX_TEST(test_cuda_near_scores, .rows = N_EVENTS * N_PRECISIONS,
         return;
     device_job_filter(&both);
     const int64_t n_edges = etx_graph_n_edges(both.graph);
-    scoped float *filtered = copy_scores(both.graph);
+    scoped float *filtered = device_job_scores(&both);
 
     ck_assert_int_gt(n_edges, 0);
     ck_assert_ok(etx_graph_score(both.graph, both.cpu, both.model, both.event));
-    scoped float *expected = copy_scores(both.graph);
+    scoped float *expected = device_job_scores(&both);
     ck_assert_ok(etx_graph_set_scores(both.graph, filtered));
     ck_assert_ok(
         etx_graph_score(both.graph, both.cuda, both.model, both.event));

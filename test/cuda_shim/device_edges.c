@@ -68,20 +68,9 @@ int64_t search_find(struct search *search)
         search->tracks = tracks;
         return n_kernels;
     }
-    assert_same_tracks(tracks, search->tracks);
+    etx_test_same_tracks(tracks, search->tracks);
     etx_tracks_free(tracks);
     return n_kernels;
-}
-
-void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
-{
-    const int64_t n = etx_tracks_count(a);
-
-    ck_assert_int_eq(n, etx_tracks_count(b));
-    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
-        (size_t)(n + 1) * sizeof(int64_t));
-    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
-        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
 }
 
 struct shim_counts shim_count_since(const struct shim_counts *before)

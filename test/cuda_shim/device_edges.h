@@ -37,8 +37,6 @@ void search_close(struct search *search);
 /* Find the tracks and keep them, or compare them with those that are kept.
  * Returns the kernels that were started. */
 int64_t search_find(struct search *search);
-/* The same hits in the same tracks. */
-void assert_same_tracks(const etx_tracks *a, const etx_tracks *b);
 
 /* What the device did since before. */
 struct shim_counts shim_count_since(const struct shim_counts *before);

@@ -291,11 +291,6 @@ static void exchange(void)
 
 static size_t opted_in; /* bytes of a block with opt-in; 0: not yet known */
 
-void shim_set_shared_memory(size_t bytes)
-{
-    opted_in = bytes;
-}
-
 size_t shim_shared_memory(void)
 {
     const char *const wanted = getenv("ETX_SHIM_SHARED");

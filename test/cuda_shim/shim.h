@@ -18,7 +18,6 @@ extern "C" {
 #define SHIM_SHARED_ALWAYS (48 << 10)
 #define SHIM_SHARED_BYTES  (99 << 10)
 #define SHIM_MAX_SHARED    (227 << 10)
-void shim_set_shared_memory(size_t bytes);
 size_t shim_shared_memory(void);
 
 /* Make the call of the runtime with this number (from 0, counted from here)

@@ -36,15 +36,6 @@ static void find_differences(double *out, struct device_job *both,
         out[e] = (double)etx_graph_scores(both->graph)[e] - (double)expected[e];
 }
 
-static float *copy_scores(const etx_graph *graph)
-{
-    const size_t bytes = (size_t)etx_graph_n_edges(graph) * sizeof(float);
-    float *out = etx_test_alloc(etx_graph_n_edges(graph), sizeof *out);
-
-    memcpy(out, etx_graph_scores(graph), bytes);
-    return out;
-}
-
 /* No difference of float16 or TF32 is larger than chance makes it in some edge,
  * nor are all of them together. */
 ETX_TEST(test_cuda_shim_rounding)
@@ -60,12 +51,12 @@ ETX_TEST(test_cuda_shim_rounding)
         device_job_make(&both, __func__, "event000000000", &tf32), 1);
     device_job_filter(&both);
     const int64_t n = etx_graph_n_edges(both.graph);
-    scoped float *filtered = copy_scores(both.graph);
+    scoped float *filtered = device_job_scores(&both);
     scoped double *squares = etx_test_alloc(n, sizeof *squares);
     scoped double *difference = etx_test_alloc(n, sizeof *difference);
 
     ck_assert_ok(etx_graph_score(both.graph, both.cpu, both.model, both.event));
-    scoped float *expected = copy_scores(both.graph);
+    scoped float *expected = device_job_scores(&both);
 
     memset(squares, 0, (size_t)n * sizeof *squares);
     for (uint64_t t = 1; t <= N_TRIALS; t++) {

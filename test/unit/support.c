@@ -226,6 +226,30 @@ void etx_test_open_part(etx_model **model, etx_event **event, const char *name)
     ck_assert_ok(etx_event_select_with_truth(event, whole, row, n));
 }
 
+void etx_test_same_tracks(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t n = etx_tracks_count(a);
+
+    ck_assert_int_eq(n, etx_tracks_count(b));
+    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
+        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
+}
+
+void etx_test_same_graph(const etx_graph *a, const etx_graph *b)
+{
+    const int64_t n_nodes = etx_graph_n_nodes(a);
+    const size_t bytes = (size_t)etx_graph_n_edges(a) * sizeof(int32_t);
+
+    ck_assert_int_eq(n_nodes, etx_graph_n_nodes(b));
+    ck_assert_int_eq(etx_graph_n_edges(a), etx_graph_n_edges(b));
+    ck_assert_mem_eq(etx_graph_src(a), etx_graph_src(b), bytes);
+    ck_assert_mem_eq(etx_graph_dst(a), etx_graph_dst(b), bytes);
+    ck_assert_mem_eq(etx_graph_offsets(a), etx_graph_offsets(b),
+        (size_t)(n_nodes + 1) * sizeof(int64_t));
+}
+
 void etx_test_folder(char path[256])
 {
     const char *root = getenv("TMPDIR");

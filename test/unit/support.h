@@ -141,6 +141,10 @@ void etx_test_open_example(
  * emulated device, which takes seconds for a whole event. */
 void etx_test_open_part(etx_model **model, etx_event **event, const char *name);
 
+/* The same hits in the same tracks; the same edges in the same order. */
+void etx_test_same_tracks(const etx_tracks *a, const etx_tracks *b);
+void etx_test_same_graph(const etx_graph *a, const etx_graph *b);
+
 /* A new folder of its own; etx_test_remove deletes it with its files. */
 void etx_test_folder(char path[256]);
 void etx_test_remove(const char *path);
