@@ -328,6 +328,14 @@ TABLES: dict[str, Table] = {
         FITS,
         (),
     ),
+    "fits": study(
+        f"{PAGES}/fits.md",
+        "fits",
+        "--events $EVENTS/test-medium --count 20",
+        ["test-medium"],
+        (*FITS, "examples/studies/peers/kalman_fit.py"),
+        (),
+    ),
     "union": study(
         f"{PAGES}/union.md", "union", "--events $EVENTS/valid-full", ["valid-full"], FITTED
     ),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import acts
@@ -25,7 +26,7 @@ from exatrkx.simulation.field import CENTRE_FIELD
 
 from .stage import Run
 
-CALIBRATION = "examples/data"
+CALIBRATION = str(Path(__file__).parents[3] / "examples" / "data")
 QUIET = acts.logging.ERROR
 GEV, MM, NS = acts.UnitConstants.GeV, acts.UnitConstants.mm, acts.UnitConstants.ns
 DEGREE, TESLA = acts.UnitConstants.degree, acts.UnitConstants.T

@@ -16,7 +16,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,16 +54,13 @@ def simulated_field() -> exatrkx.FitOptions:
 
 
 def compare(
-    event: exatrkx.Event,
-    model: exatrkx.Model | None,
-    options: exatrkx.FitOptions,
+    event: exatrkx.Event, tracks: exatrkx.Tracks, fit: exatrkx.TrackParameters
 ) -> np.ndarray:
-    """A row for each particle: eta, pT, fitted, chi2 per degree, deviations
+    """A row for each track of true hits: eta, pT, fitted, chi2 per degree, deviations
     [5], pulls [5]."""
-    tracks, rows = true_tracks(event)
-    detector = exatrkx.Detector.load()
-    fit = exatrkx.fit_tracks(event, tracks, detector, model, options=options)
-    particle = event.particles[rows]  # type: ignore[index]
+    assert event.particles is not None and event.particle_ids is not None
+    ids = event.particle_ids[tracks.hits[tracks.offsets[:-1]]]
+    particle = event.particles[np.searchsorted(event.particles["id"], ids)]
     px, py, pz = particle["momentum"].T.astype(float)
     vx, vy, vz = particle["vertex"].T.astype(float)
     pt, phi = np.hypot(px, py), np.arctan2(py, px)
@@ -125,13 +122,7 @@ def plot(events: Sequence[exatrkx.Event], path: str) -> None:
     plotting.resolution(events, tracks, fits).savefig(path, dpi=80)
 
 
-def resolutions(
-    events: Iterable[exatrkx.Event],
-    model: exatrkx.Model | None,
-    options: exatrkx.FitOptions,
-) -> list[list[str]]:
-    found = [compare(event, model, options) for event in events]
-    rows = np.concatenate(found)
+def by_eta_and_pt(rows: np.ndarray) -> list[list[str]]:
     lines = []
     for low, high in zip(ETA, ETA[1:]):
         for least, most in zip(PT, PT[1:]):
@@ -154,13 +145,17 @@ def main() -> int:
     events = read_events(options.events, options.count)
     model = exatrkx.Model.load(MODEL) if options.learned_field else None
     chosen = exatrkx.FitOptions() if options.learned_field else simulated_field()
+    detector = exatrkx.Detector.load()
     if options.learn:
-        detector = exatrkx.Detector.load()
         learned = exatrkx.Events(options.learn, detector=detector)
         chosen = exatrkx.learn_field(learned, detector)
     chosen = replace(chosen, max_hit_chi2=options.max_hit_chi2)
-    rows = resolutions(events, model, chosen)
-    sys.stdout.write(table(HEAD, rows))
+    rows = []
+    for event in events:
+        tracks = true_tracks(event)[0]
+        fit = exatrkx.fit_tracks(event, tracks, detector, model, options=chosen)
+        rows.append(compare(event, tracks, fit))
+    sys.stdout.write(table(HEAD, by_eta_and_pt(np.concatenate(rows))))
     if options.plot:
         plot(events, options.plot)
     return 0

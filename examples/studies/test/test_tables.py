@@ -11,6 +11,7 @@ import math
 import re
 import subprocess
 import tempfile
+import unittest
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +210,18 @@ class Definitions(LibraryCase):
         self.assertAlmostEqual(float(rows[2][-1]), 0.5, delta=0.05)
         self.assertEqual(rows[3][-1], "0.0000")
         self.assertAlmostEqual(float(rows[3][1].split()[0]), float(rows[0][1].split()[0]), delta=0.02)
+
+
+    @unittest.skipUnless(has("acts"), "acts is not installed")
+    def test_fits(self) -> None:
+        """The library and ACTS know pT of the same tracks nearly as well."""
+        from tables import fits
+
+        rows = printed(fits.main, "--events", str(DATA), "--count", "3")[2:]
+        self.assertEqual(len(rows), 15)
+        for row in rows:
+            own, acts = (row[9].split(", ") * 2)[:2]
+            self.assertLess(abs(np.log(float(own) / float(acts))), 0.6, row)
 
 
 class Trainings(LibraryCase):
