@@ -186,6 +186,11 @@ check-soak-training: programs
 check-large: $(LARGE)
 	@$(LARGE)
 
+# Time by the number of hits, of hostile events and of full ones.
+check-growth: $(SHARED)
+	@ETX_LIBRARY=$(LIB)/libexatrkx.so PYTHONPATH=bindings/python \
+	    python3 test/soak/growth.py
+
 lint:
 	@test/lint/lint.sh
 lines:
@@ -313,7 +318,7 @@ check-sample:
 	@SECONDS_EACH=30 test/fuzz/run.sh
 check-all:
 	@export ETX_SLOW=1; for part in check lint check-oom check-io check-device \
-	    check-kill check-train-models check-soak check-large check-hosts \
+	    check-kill check-train-models check-soak check-large check-growth check-hosts \
 	    check-reproducible asan check-leaks tsan coverage check-fuzz; do \
 	    $(MAKE) --no-print-directory $$part || exit 1; done
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/model_file.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/heap.h"
@@ -146,6 +147,7 @@ static etx_status load_parameter(int64_t *n_tensors,
     const struct etx_tensor *scale = NULL;
     etx_status status = ETX_OK;
 
+    ETX_CHECK(etx_cancel_poll());
     describe(&expected, named->stage, named->network, parameter);
     found = etx_tensor_file_find(file, expected.name);
     if (found == NULL)

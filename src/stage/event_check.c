@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/event_check.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/constants.h"
 #include "base/heap.h"
@@ -166,6 +167,7 @@ static etx_status check_modules(struct report *report,
             etx_detector_find(detector, event->volume_id[i], event->layer_id[i],
                 event->module_id[i]);
 
+        ETX_POLL(i);
         if (module == NULL) {
             unknown = n_unknown++ == 0 ? i : unknown;
             continue;
@@ -204,9 +206,11 @@ static etx_status check_layers(struct report *report,
 
     ETX_NEW(layer, event->n_hits, "layers of hits");
     etx_completion_layers(layer, completion, event);
-    for (int64_t i = 0; i < event->n_hits; i++)
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        ETX_POLL(i);
         if (layer[i] < 0)
             unknown = n_unknown++ == 0 ? i : unknown;
+    }
     if (is_many(n_unknown, event->n_hits))
         say(report,
             "%" PRId64 " of %" PRId64 " hits are on layers that the model does "
@@ -312,6 +316,7 @@ static etx_status measure_field(double *out, const struct etx_event *event)
     ETX_NEW(field, event->n_particles, "fields of particles");
     measure_arcs(arc, event);
     for (int64_t k = 0; k < event->n_particles; k++) {
+        ETX_POLL(k);
         field[n] = (float)field_of(&arc[k], event, &event->particles[k]);
         if (field[n] != 0.0f) {
             key[n] = etx_ordered_key(field[n], (int32_t)n);

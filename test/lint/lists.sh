@@ -140,5 +140,23 @@ for file in src/train/objective/*_objective.c; do
     echo "objective: no link to $file in docs/training_objectives.md" >&2
     failed=1
 done
+# Each public function that fails is stopped by a test, but those that copy, count or
+# set, and ranks, which have a deadline.
+fallible=$(cat include/exatrkx/[!d]*.h | tr '\n' ' ' |
+    grep -oE 'ETX_MUST_CHECK etx_status +etx_[a-z0-9_]+' | sed 's/.* etx_//')
+for name in $(echo "$fallible" | grep -vE '^(dist|context|set)_|_(init|options)$' |
+    grep -vE '_(set|from)_|_device$|^tracks_(select|resolve)|^trainer_(create|model)$' |
+    grep -vxE 'evaluation_rates|gradient_sum|trainer_add_event_of_rank'); do
+    grep -q "{\"etx_$name\"," test/unit/test_stop*.c && continue
+    echo "etx_$name: not in the tables of test/unit/test_stop*.c" >&2
+    failed=1
+done
+# Each row of the limits in SECURITY.md names its tests.
+limits=$(sed -n '/^## Limits/,/^## Work/s/^| .* | \(.*\) |$/\1/p' SECURITY.md)
+for name in $(echo "$limits" | tail -n +2 | tr -d '\140,'); do
+    grep -q "_TEST(${name}[,)]" test/unit/*.c && continue
+    echo "SECURITY.md, limits: no test $name" >&2
+    failed=1
+done
 [ $failed = 0 ] && echo 'lists: whole, and on their pages'
 exit $failed

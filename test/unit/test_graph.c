@@ -319,22 +319,6 @@ static etx_graph *three_layers(void)
     return graph;
 }
 
-/* Hits at one point must not fill the memory of a host without limits. */
-ETX_TEST(test_graph_of_equal_points_is_bounded)
-{
-    enum { n = 6000 };
-    scoped_context *context = etx_test_context();
-    etx_graph_options options;
-    etx_graph *none = NULL;
-    scoped float *points = etx_test_alloc(n, sizeof *points);
-
-    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
-    ck_assert_fails(
-        etx_graph_build_radius(&none, context, n, 1, points, NULL, &options),
-        ETX_ERR_LIMIT, "max_edges = 16777216");
-    ck_assert_ptr_null(none);
-}
-
 ETX_TEST(test_graph_to_triplets_limits)
 {
     scoped_context *context = etx_test_context();

@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_LAYERS       6
+#define N_LAYERS       20
 #define THIRD          2
-#define MAX_HITS       600
+#define MAX_HITS       2000
 #define MAX_LOOKED_AT  512
 #define MAX_CANDIDATES 256
+#define MAX_ROUNDS     16
 #define MAX_VISITS     4096
 #define CROWD          90 /* hits of a layer */
 
@@ -205,4 +206,26 @@ ETX_TEST(test_search_bounds_completion, .rows = 2)
     ck_assert_ok(etx_complete_labels(bench->label, context,
         &bench->search->grid, bench->table, &options, bench->event));
     ck_assert_int_eq(bench->label[bench->n_hits - 1], _i == 0 ? 0 : -1);
+}
+
+/* Each round adds a hit at the end of a track: the last round the last hit, or
+ * one is left. */
+ETX_TEST(test_search_bounds_rounds, .rows = 2)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    scoped_context *context = etx_test_context();
+    const int32_t n = THIRD + 1 + MAX_ROUNDS + _i;
+    etx_completion_options options;
+
+    for (int32_t l = 0; l < n; l++) {
+        add_hit(bench, l, 0.0f);
+        bench->label[l] = l <= THIRD ? 0 : -1;
+    }
+    open_search(bench);
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    ck_assert_ok(etx_complete_labels(bench->label, context,
+        &bench->search->grid, bench->table, &options, bench->event));
+    ck_assert_int_eq(bench->label[n - 2], 0);
+    ck_assert_int_eq(bench->label[n - 1], _i == 0 ? 0 : -1);
 }

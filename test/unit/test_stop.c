@@ -19,9 +19,10 @@
 /* What the entries work on; a run gets what it needs from the stages before. */
 struct work {
     etx_context *context;
-    etx_model *model;
+    etx_model *model, *map; /* that ships, and with a module map of it */
     etx_event *event;
     etx_graph *candidates, *graph; /* all, and those that the filter leaves */
+    etx_graph *triplets;
     etx_tracks *tracks;
     etx_graph_part *part;
     float *scores;
@@ -93,6 +94,22 @@ static etx_status run_triplets(void *argument)
     return etx_graph_to_triplets(&graph, work->graph, work->context, INT32_MAX);
 }
 
+static etx_status run_module_map(void *argument)
+{
+    struct work *work = argument;
+    scoped_graph *graph = NULL;
+
+    return etx_graph_build_module_map(
+        &graph, work->context, work->map, work->event, INT32_MAX);
+}
+
+static etx_status run_score_triplets(void *argument)
+{
+    struct work *work = argument;
+    return etx_graph_score_triplets(
+        work->triplets, work->graph, work->context, work->model, work->event);
+}
+
 static etx_status run_score(void *argument)
 {
     struct work *work = argument;
@@ -110,6 +127,16 @@ static etx_status run_label(void *argument)
     ck_assert_ok(etx_model_label_options(&options, work->model));
     return etx_graph_tracks(
         &tracks, work->graph, work->context, work->event, &options);
+}
+
+static etx_status run_group(void *argument)
+{
+    struct work *work = argument;
+    scoped int32_t *label =
+        etx_test_alloc(etx_event_n_hits(work->event), sizeof *label);
+
+    return etx_graph_label(
+        label, work->graph, work->context, work->event, NULL);
 }
 
 static etx_status run_complete(void *argument)
@@ -136,6 +163,30 @@ static etx_status run_find(void *argument)
     scoped_tracks *tracks = NULL;
 
     return etx_find_tracks(&tracks, work->context, work->model, work->event);
+}
+
+static etx_status run_begin(void *argument)
+{
+    struct work *work = argument;
+    scoped int32_t *label =
+        etx_test_alloc(etx_event_n_hits(work->event), sizeof *label);
+    int32_t n_tracks = 0;
+
+    return etx_find_tracks_begin(
+        label, &n_tracks, work->context, work->model, work->event);
+}
+
+/* As if the networks had found nothing. */
+static etx_status run_end(void *argument)
+{
+    struct work *work = argument;
+    const int64_t n = etx_event_n_hits(work->event);
+    scoped int32_t *label = etx_test_alloc(n, sizeof *label);
+    scoped_tracks *tracks = NULL;
+
+    memset(label, -1, (size_t)n * sizeof *label);
+    return etx_find_tracks_end(
+        &tracks, label, 0, work->context, work->model, work->event);
 }
 
 static etx_status run_batch(void *argument)
@@ -201,6 +252,13 @@ static etx_status run_validate(void *argument)
     return etx_trainer_validate(work->bench.trainer, &report);
 }
 
+static etx_status run_add_event(void *argument)
+{
+    const struct work *work = argument;
+
+    return etx_trainer_add_event(work->bench.trainer, work->bench.event[0], 0);
+}
+
 static etx_status run_save(void *argument)
 {
     const struct work *work = argument;
@@ -222,12 +280,17 @@ static const struct stop_entry entries[] = {
     {"etx_graph_build_knn", run_nearest},
     {"etx_graph_filter", run_filter},
     {"etx_graph_to_triplets", run_triplets},
+    {"etx_graph_build_module_map", run_module_map},
     {"etx_graph_score", run_score},
+    {"etx_graph_score_triplets", run_score_triplets},
     {"etx_graph_part_score", run_part},
+    {"etx_graph_label", run_group},
     {"etx_graph_tracks", run_label},
     {"etx_complete_tracks", run_complete},
     {"etx_find_long_tracks", run_long_tracks},
     {"etx_find_tracks", run_find},
+    {"etx_find_tracks_begin", run_begin},
+    {"etx_find_tracks_end", run_end},
     {"etx_find_tracks_batch", run_batch},
     {"etx_fit_tracks", run_fit},
 };
@@ -237,6 +300,7 @@ static const struct stop_entry training_entries[] = {
     {"etx_trainer_validate", run_validate},
     {"etx_trainer_save_checkpoint", run_save},
     {"etx_trainer_load_checkpoint", run_load},
+    {"etx_trainer_add_event", run_add_event},
 };
 
 static const int32_t thread_counts[] = {1, 2, 4, 16};
@@ -281,10 +345,14 @@ static void open_pipeline(struct work *work)
 
     etx_test_open_example(&work->model, &small, "event000000001");
     work->event = turn_copies(small);
+    ck_assert_ok(etx_model_learn_module_map(
+        &work->map, work->model, (const etx_event *const[]){small}, 1, NULL));
     ck_assert_ok(etx_graph_build(
         &work->candidates, work->context, work->model, work->event));
     ck_assert_ok(etx_graph_filter(&work->graph, work->candidates, work->context,
         work->model, work->event));
+    ck_assert_ok(etx_graph_to_triplets(
+        &work->triplets, work->graph, work->context, INT32_MAX));
     ck_assert_ok(
         etx_graph_score(work->graph, work->context, work->model, work->event));
     ck_assert_ok(etx_find_tracks(
@@ -307,9 +375,11 @@ static void close_work(struct work *work)
     free(work->scores);
     etx_graph_part_free(work->part);
     etx_tracks_free(work->tracks);
+    etx_graph_free(work->triplets);
     etx_graph_free(work->graph);
     etx_graph_free(work->candidates);
     etx_event_free(work->event);
+    etx_model_free(work->map);
     etx_model_free(work->model);
 }
 

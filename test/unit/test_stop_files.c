@@ -27,6 +27,8 @@
 struct work {
     char *hits, *cells, *truth, *particles, *features, *tracks_csv;
     char *modules, *model_file;
+    char *bytes; /* [n_bytes] of the model file */
+    size_t n_bytes;
     etx_detector *detector;
     etx_event *event;
     etx_tracks *tracks;
@@ -47,6 +49,14 @@ static etx_status run_read_event(void *argument)
 
     return etx_event_read_trackml_files(&event, work->hits, work->cells,
         work->truth, work->particles, work->detector);
+}
+
+static etx_status run_read_prefix(void *argument)
+{
+    const struct work *work = argument;
+    scoped_event *event = NULL;
+
+    return etx_event_read_trackml(&event, io_path("e"), work->detector);
 }
 
 static etx_status run_read_features(void *argument)
@@ -89,6 +99,14 @@ static etx_status run_load_model(void *argument)
     return etx_model_load(&model, work->model_file);
 }
 
+static etx_status run_load_bytes(void *argument)
+{
+    const struct work *work = argument;
+    scoped_model *model = NULL;
+
+    return etx_model_load_memory(&model, work->bytes, work->n_bytes);
+}
+
 static etx_status run_save_model(void *argument)
 {
     const struct work *work = argument;
@@ -110,6 +128,34 @@ static etx_status run_evaluate(void *argument)
     etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     return etx_evaluate(&counts, work->event, work->tracks, NULL);
+}
+
+static etx_status run_evaluate_binned(void *argument)
+{
+    const struct work *work = argument;
+    const double edges[] = {0.0, 100.0};
+    int64_t total = 0;
+    int64_t matched = 0;
+
+    return etx_evaluate_binned(&total, &matched, work->event, work->tracks,
+        ETX_VARIABLE_PT, 1, edges, NULL);
+}
+
+static etx_status run_match(void *argument)
+{
+    const struct work *work = argument;
+    scoped int32_t *particle = etx_test_alloc(N_PARTICLES, sizeof *particle);
+
+    return etx_match(particle, NULL, work->event, work->tracks, NULL);
+}
+
+static etx_status run_check(void *argument)
+{
+    const struct work *work = argument;
+    char text[1024];
+
+    return etx_event_check(
+        text, sizeof text, work->event, work->detector, work->completed);
 }
 
 static etx_status run_learn_completion(void *argument)
@@ -166,14 +212,19 @@ static etx_status run_create_part(void *argument)
 
 static const struct stop_entry entries[] = {
     {"etx_event_read_trackml_files", run_read_event},
+    {"etx_event_read_trackml", run_read_prefix},
     {"etx_event_read_features", run_read_features},
     {"etx_detector_read", run_read_detector},
     {"etx_tracks_write_csv", run_write_tracks},
     {"etx_tracks_read_csv", run_read_tracks},
     {"etx_model_save", run_save_model},
     {"etx_model_load", run_load_model},
+    {"etx_model_load_memory", run_load_bytes},
     {"etx_event_create", run_create_event},
+    {"etx_event_check", run_check},
     {"etx_evaluate", run_evaluate},
+    {"etx_evaluate_binned", run_evaluate_binned},
+    {"etx_match", run_match},
     {"etx_model_learn_completion", run_learn_completion},
     {"etx_model_learn_first_pass", run_learn_first_pass},
     {"etx_model_learn_module_map", run_learn_module_map},
@@ -229,9 +280,9 @@ static void write_detector(char **path, const char *name, int n_modules)
 
 static void write_event(struct work *work)
 {
-    FILE *hits = open_file(&work->hits, "hits.csv");
-    FILE *cells = open_file(&work->cells, "cells.csv");
-    FILE *truth = open_file(&work->truth, "truth.csv");
+    FILE *hits = open_file(&work->hits, "e-hits.csv");
+    FILE *cells = open_file(&work->cells, "e-cells.csv");
+    FILE *truth = open_file(&work->truth, "e-truth.csv");
     FILE *features = open_file(&work->features, "features.csv");
 
     fputs("hit_id,x,y,z,volume_id,layer_id,module_id\n", hits);
@@ -263,7 +314,7 @@ static void write_event(struct work *work)
 
 static void write_particles(struct work *work)
 {
-    FILE *file = open_file(&work->particles, "particles.csv");
+    FILE *file = open_file(&work->particles, "e-particles.csv");
 
     fputs("particle_id,vx,vy,vz,px,py,pz,q,nhits\n", file);
     for (int p = 0; p < N_PARTICLES; p++)
@@ -324,6 +375,7 @@ static void open_work(struct work *work)
     work->model = io_model_make(large_model);
     work->model_file = strdup(io_path("model"));
     ck_assert_ok(etx_model_save(work->model, work->model_file));
+    work->bytes = io_read(work->model_file, &work->n_bytes);
     ck_assert_ok(etx_model_learn_completion(
         &work->completed, work->model, work->events, 1, NULL));
     ck_assert_ok(etx_graph_from_edges(
@@ -336,7 +388,7 @@ static void close_work(struct work *work)
 {
     char *const paths[] = {work->hits, work->cells, work->truth,
         work->particles, work->features, work->tracks_csv, work->modules,
-        work->model_file};
+        work->model_file, work->bytes};
 
     for (int k = 0; k < ROWS(paths); k++)
         free(paths[k]);

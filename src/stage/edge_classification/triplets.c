@@ -11,17 +11,25 @@
 #include "base/status.h"
 #include "stage/precision.h"
 
-static etx_status multiply_scores(
-    float *out, const struct etx_graph *triplets, const struct etx_graph *graph)
+#define BLOCK 16384 /* triplets between polls */
+
+static etx_status multiply_scores(float *out, const struct etx_stream *stream,
+    const struct etx_graph *triplets, const struct etx_graph *graph)
 {
+    etx_status status = ETX_OK;
+
     if (graph->score == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "triplets get the scores of their doublets, but the graph has no "
             "scores");
-    for (int64_t t = 0; t < triplets->n_edges; t++)
+    for (int64_t t = 0; t < triplets->n_edges; t++) {
+        if (t % BLOCK == 0)
+            ETX_CHECK(etx_check_cancelled(stream));
         out[t] =
             graph->score[triplets->src[t]] * graph->score[triplets->dst[t]];
-    return ETX_OK;
+    }
+done:
+    return status;
 }
 
 static etx_status run_network(float *out, const struct etx_graph *triplets,
@@ -69,7 +77,7 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     if (network != NULL && network->arch->forward_triplets != NULL)
         ETX_CHECK(run_network(score, triplets, graph, context, model, event));
     else
-        ETX_CHECK(multiply_scores(score, triplets, graph));
+        ETX_CHECK(multiply_scores(score, context->stream, triplets, graph));
     etx_free(triplets->score);
     triplets->score = score;
     score = NULL;
