@@ -24,15 +24,21 @@ static etx_model *learned_model(etx_model **completed)
     return learn_first_pass(sample, completed);
 }
 
-ETX_TEST(test_first_pass_finds_tracks)
+/* From collisions around the origin, or 200 mm from it along the beam. */
+ETX_TEST(test_first_pass_finds_tracks, .rows = 2)
 {
-    scoped_model *model = learned_model(NULL);
-    scoped_context *context = etx_test_context();
+    scoped struct sample *learned = new_sample(1);
     scoped struct sample *sample = new_sample(2);
-    scoped_event *event = event_of(sample);
+    scoped_context *context = etx_test_context();
     scoped_tracks *tracks = NULL;
     etx_stage_timing timing = {.struct_size = sizeof timing};
 
+    for (int64_t i = 2; _i == 1 && i < 3 * MAX_HITS; i += 3) {
+        learned->position[i] += 200.0f;
+        sample->position[i] += 200.0f;
+    }
+    scoped_model *model = learn_first_pass(learned, NULL);
+    scoped_event *event = event_of(sample);
     ck_assert_ok(etx_find_long_tracks(&tracks, context, model, event, NULL));
     assert_found(sample, tracks, 95);
     ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES);

@@ -71,7 +71,8 @@ static void make_world(struct world *world, struct etx_random *random)
 static void draw_pairs(struct etx_pairs *pairs, const struct world *world,
     struct etx_random *random)
 {
-    memset(pairs, 0, sizeof *pairs);
+    memset(pairs, 0x55, sizeof *pairs); /* what is not written shows */
+    pairs->first = 0;
     pairs->n = 1 + (int32_t)between(random, 0.0, ETX_PAIRS);
     for (int32_t i = 0; i < pairs->n; i++) {
         const double scale = i == 0 ? 1.0 : between(random, 1.5, 4.0);
@@ -114,6 +115,8 @@ static void assert_same(const struct etx_pairs *a, const struct etx_pairs *b)
     ck_assert_mem_eq(a->tangent_y, b->tangent_y, n * sizeof *a->x);
     ck_assert_mem_eq(a->curvature, b->curvature, n * sizeof *a->x);
     ck_assert_mem_eq(a->slope, b->slope, n * sizeof *a->x);
+    for (int32_t i = 0; i < a->n; i++)
+        ck_assert(a->radius[i] == sqrt(a->x[i] * a->x[i] + a->y[i] * a->y[i]));
 }
 
 /* One by one, as etx_layer_cross. */
