@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "device_edges.h"
 
+#include "../cuda/device.h"
+
 void shim_assert_all_freed(void)
 {
     ck_assert_int_eq(shim_live(), 0);
@@ -16,13 +18,10 @@ void shim_end_loan(void **memory)
 static etx_context *new_context(
     int32_t index, int32_t precision, int32_t keep_graphs)
 {
-    etx_context_options options;
+    etx_context_options options = device_options(precision);
     etx_context *context = NULL;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
     options.device_index = index;
-    options.precision = precision;
     options.keep_graphs = keep_graphs;
     ck_assert_ok(etx_context_create(&context, &options));
     return context;
@@ -97,4 +96,21 @@ struct edges *make_edges(void)
         edges->score[e] = (float)(e % 100) / 100.0f;
     }
     return edges;
+}
+
+etx_graph *join_hits(const etx_event *event)
+{
+    etx_graph *graph = NULL;
+    int32_t src[N_JOINED];
+    int32_t dst[N_JOINED];
+    float score[N_JOINED];
+
+    for (int32_t e = 0; e < N_JOINED; e++) {
+        score[e] = 0.5f;
+        src[e] = e;
+        dst[e] = e + 1;
+    }
+    ck_assert_ok(etx_graph_from_edges(
+        &graph, etx_event_n_hits(event), N_JOINED, src, dst, score, NULL));
+    return graph;
 }

@@ -52,4 +52,8 @@ struct edges {
 /* To be freed. */
 struct edges *make_edges(void);
 
+/* Edges from hit to hit, each as good as not. */
+#define N_JOINED 40
+etx_graph *join_hits(const etx_event *event);
+
 #endif

@@ -4,6 +4,7 @@
 #include <exatrkx/exatrkx.h>
 #include <stdlib.h>
 
+#include "../cuda/device.h"
 #include "data/event.h"
 #include "device_edges.h"
 #include "stage/model.h"
@@ -54,7 +55,7 @@ static etx_event *part_of(const etx_event *event, int32_t n, int64_t max_hits)
 static struct fixture open_fixture(const struct variant *variant)
 {
     static const char *const names[] = {"event000000000", "event000000001"};
-    etx_context_options options;
+    const etx_context_options options = device_options(variant->precision);
     struct fixture out = {0};
     const int32_t is_whole = variant == &variants[ROWS(variants) - 1];
     etx_event *whole[2];
@@ -71,9 +72,6 @@ static struct fixture open_fixture(const struct variant *variant)
     out.event[6] = part_of(whole[1], 1, 1);
     etx_event_free(whole[0]);
     etx_event_free(whole[1]);
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.precision = variant->precision;
     ck_assert_ok(etx_context_create(&out.context, &options));
     out.model->label.method = variant->method;
     out.model->max_neighbours = variant->max_neighbours;

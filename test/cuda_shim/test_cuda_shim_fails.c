@@ -9,8 +9,6 @@
 
 #include "device_edges.h"
 
-#define N_JOINED 40
-
 /* What the calls work on; graphs are their outputs. */
 struct world {
     struct search search;
@@ -112,21 +110,12 @@ static struct world open_world(void)
         .keeping = shim_context(0, 1),
         .on_device = shim_context(0, 2)};
     scoped struct edges *edges = make_edges();
-    int32_t src[N_JOINED];
-    int32_t dst[N_JOINED];
-    float half[N_JOINED];
 
-    for (int32_t e = 0; e < N_JOINED; e++) {
-        src[e] = e;
-        dst[e] = e + 1;
-        half[e] = 0.5f;
-    }
     out.src = shim_lend(0, edges->src, sizeof edges->src);
     out.dst = shim_lend(0, edges->dst, sizeof edges->dst);
     out.scores = shim_lend(0, edges->score, sizeof edges->score);
     out.index = shim_lend(0, edges->index, sizeof edges->index);
-    ck_assert_ok(etx_graph_from_edges(&out.joined,
-        etx_event_n_hits(out.search.event), N_JOINED, src, dst, half, NULL));
+    out.joined = join_hits(out.search.event);
     ck_assert_ok(etx_graph_from_index_device(&out.there, out.on_device, N_NODES,
         N_EDGES, out.index, out.scores, shim_lender(0)));
     return out;

@@ -6,8 +6,6 @@
 
 #include "device_edges.h"
 
-#define N_JOINED 40
-
 /* A model, an event, and contexts on the device: one that keeps its graphs and
  * one that does not. */
 struct views {
@@ -34,24 +32,6 @@ static void close_views(struct views *views)
     etx_context_free(views->plain);
 }
 #define scoped_views SCOPED(close_views) struct views
-
-/* Edges from hit to hit, each as good as not. */
-static etx_graph *join_hits(const struct views *views)
-{
-    etx_graph *graph = NULL;
-    int32_t src[N_JOINED];
-    int32_t dst[N_JOINED];
-    float score[N_JOINED];
-
-    for (int32_t e = 0; e < N_JOINED; e++) {
-        score[e] = 0.5f;
-        src[e] = e;
-        dst[e] = e + 1;
-    }
-    ck_assert_ok(etx_graph_from_edges(&graph, etx_event_n_hits(views->event),
-        N_JOINED, src, dst, score, NULL));
-    return graph;
-}
 
 static void assert_no_views(const etx_graph *graph)
 {
@@ -168,7 +148,7 @@ SHIM_TEST(test_cuda_shim_views_change_hands)
     etx_context *cpu = NULL;
     etx_context *other = shim_context(0, 1);
 
-    etx_graph *graph = join_hits(&views);
+    etx_graph *graph = join_hits(views.event);
 
     ck_assert_ok(etx_context_create(&cpu, NULL));
     assert_no_views(graph);
