@@ -273,7 +273,6 @@ static const struct {
     {INT64_C(1) << 32, NULL, positions, ETX_ERR_LIMIT, "n_hits"},
     {INT64_MAX / 4, NULL, positions, ETX_ERR_LIMIT, "n_hits"},
     {INT64_MAX, NULL, positions, ETX_ERR_LIMIT, "n_hits"},
-    {2, NULL, NULL, ETX_ERR_ARGUMENT, "positions is NULL"},
     {2, NULL, (const float[]){1, 2, 3, 4, NAN, 6}, ETX_ERR_ARGUMENT,
         "positions row 1 column 1 is not finite"},
     {2, NULL, (const float[]){1, 2, -INFINITY, 4, 5, 6}, ETX_ERR_ARGUMENT,
@@ -347,7 +346,6 @@ static const struct {
     etx_status status;
     const char *error;
 } truths[] = {
-    {NULL, weights, 3, particles, ETX_ERR_ARGUMENT, "particle_ids is NULL"},
     {particle_ids, weights, 3, NULL, ETX_ERR_ARGUMENT, "particles is NULL"},
     {particle_ids, weights, -1, particles, ETX_ERR_ARGUMENT, "n_particles -1"},
     {particle_ids, weights, INT64_MAX, particles, ETX_ERR_LIMIT, "n_particles"},
@@ -396,8 +394,6 @@ static const struct {
     etx_status status;
     const char *error;
 } shared[] = {
-    {1, NULL, (const int64_t[]){900}, ETX_ERR_ARGUMENT, "hits is NULL"},
-    {1, (const int32_t[]){2}, NULL, ETX_ERR_ARGUMENT, "particle_ids is NULL"},
     {-1, (const int32_t[]){2}, (const int64_t[]){900}, ETX_ERR_ARGUMENT,
         "n_shared -1"},
     {1, (const int32_t[]){4}, (const int64_t[]){900}, ETX_ERR_ARGUMENT,

@@ -246,8 +246,6 @@ static const struct {
     {3, INT64_C(1) << 31, some_src, some_dst, NULL, ETX_ERR_LIMIT,
         "n_edges 2147483648"},
     {3, INT64_MAX, some_src, some_dst, NULL, ETX_ERR_LIMIT, "n_edges"},
-    {3, 3, NULL, some_dst, NULL, ETX_ERR_ARGUMENT, "src is NULL"},
-    {3, 3, some_src, NULL, NULL, ETX_ERR_ARGUMENT, "dst is NULL"},
     {2, 3, some_src, some_dst, NULL, ETX_ERR_LIMIT,
         "edge 2: src 2 is not in 0..1"},
     {3, 3, some_src, (const int32_t[]){0, 3, 1}, NULL, ETX_ERR_LIMIT,

@@ -248,7 +248,6 @@ IO_TEST(test_io_event_arguments)
     ck_assert_refused(
         etx_event_read_trackml_files(&event, "x", "x", NULL, NULL, NULL),
         "detector is NULL");
-    ck_assert_refused(etx_event_read_features(&event, "x", NULL), "scales");
     ck_assert_refused(etx_event_read_features(&event, "x", scales), "scales");
     ck_assert_ptr_null(event);
 }

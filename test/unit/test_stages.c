@@ -505,9 +505,6 @@ ETX_TEST(test_graph_points)
     ck_assert_refused(
         etx_graph_build_radius(&graph, context, 4, 1025, points, NULL, NULL),
         "1024");
-    ck_assert_refused(
-        etx_graph_build_radius(&graph, context, 4, 1, NULL, NULL, NULL),
-        "points");
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
     ck_assert_refused(
         etx_graph_build_knn(&graph, context, 4, 1, points, NULL, &options),

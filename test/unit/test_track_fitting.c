@@ -580,7 +580,6 @@ ETX_TEST(test_track_fitting_refused)
 {
     scoped struct fit_sample *sample = new_fit_sample(2, 1.0, 0.0);
     scoped_tracks *tracks = fit_tracks_of(sample);
-    scoped_tracks *selected = NULL;
     scoped_event *event = fit_event_of(sample);
     scoped_event *bare = etx_test_event(sample->n_hits, sample->position);
     scoped_event *shorter = etx_test_event(3, sample->position);
@@ -590,12 +589,6 @@ ETX_TEST(test_track_fitting_refused)
     const struct etx_detector none = {.n_modules = 0};
     etx_track_parameters out[2];
 
-    ck_assert_refused(etx_fit_tracks(NULL, NULL, tracks, context, event,
-                          detector, NULL, &options),
-        "out");
-    ck_assert_refused(etx_fit_tracks(out, NULL, NULL, context, event, detector,
-                          NULL, &options),
-        "tracks");
     ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, bare, detector,
                           NULL, &options),
         "no modules");
@@ -605,7 +598,6 @@ ETX_TEST(test_track_fitting_refused)
     ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, event, &none,
                           NULL, &options),
         "the detector has no module");
-    ck_assert_refused(etx_tracks_select(&selected, NULL, NULL, NULL), "tracks");
 }
 
 /* Three tracks of up to six hits (-1: no more), with parameters, and what is
@@ -697,12 +689,6 @@ ETX_TEST(test_track_fitting_resolve_refused)
     etx_tracks *left = NULL;
 
     ck_assert_ok(etx_tracks_from_lists(&tracks, 2, 1, offsets, hits));
-    ck_assert_refused(
-        etx_tracks_resolve(NULL, tracks, &parameters, 0, 1), "out is NULL");
-    ck_assert_refused(
-        etx_tracks_resolve(&left, NULL, &parameters, 0, 1), "tracks is NULL");
-    ck_assert_refused(
-        etx_tracks_resolve(&left, tracks, NULL, 0, 1), "parameters is NULL");
     ck_assert_refused(
         etx_tracks_resolve(&left, tracks, &parameters, -1, 1), "max_shared");
     ck_assert_refused(
