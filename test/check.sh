@@ -15,7 +15,7 @@ set -eu
 slow=${ETX_SLOW:+none}
 
 # The longest first.
-sections='python packages dist programs upgrade install loader troubleshooting
+sections='python packages dist programs upgrade install loader odd troubleshooting
     how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
     studies gpu-report ptx headers lint links symbols abi nccl'
 for page in docs/howto/*.md; do
@@ -57,6 +57,7 @@ section()
     parts) test/dist/parts.sh "$build" ;;
     upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
     loader) test/hosts/loader.sh "$build" "$lib" ;;
+    odd) test/hosts/odd.sh "$build" "$lib" ;;
     gpu-report) test/cuda/report.sh ;;
     ptx) test/cuda/ptx/ptx.sh ;;
     handles) test/pages/handles.sh "$lib" ;;
