@@ -90,16 +90,18 @@ methods=$(entries $tracks/track_building.h ETX_LABEL_METHODS 2)
 documented 'label method' $tracks/README.md "$methods"
 documented 'label method' docs/model_format.md "$methods"
 
-# levels FIELD: of all architectures.
+# levels FIELD: of all architectures, in the order of their names.
 levels()
 {
-    entries src/base/cpu.h ETX_CPU_LEVELS_X86 "$1"
-    entries src/base/cpu.h ETX_CPU_LEVELS_ARM "$1"
+    for list in X86 ARM; do
+        entries src/base/cpu.h ETX_CPU_LEVELS_$list "$1"
+    done | sort
 }
-same 'CPU levels' "$(constants ETX_CPU_)" src/base/cpu.h "BEST REF $(levels 1)"
-same 'CPU levels' "ref $(levels 2)" \
-    examples/program.c "$(sed -n '/^static int cpu_level/,/};/p' \
-        examples/program.c | grep -oE '"[a-z0-9]+"' | tr -d '"')"
+same 'CPU levels' "$(constants ETX_CPU_ | grep -vx -e BEST -e REF | sort)" \
+    src/base/cpu.h "$(levels 1)"
+same 'CPU levels' "$(levels 2)" examples/program.c \
+    "$(sed -n '/^static int cpu_level/,/};/p' examples/program.c |
+        grep -oE '"[a-z0-9]+"' | tr -d '"' | grep -vx ref | sort)"
 for file in examples/program.[ch] docs/man.awk docs/troubleshooting.md \
     $python/_context.py; do
     for level in $(levels 2); do
