@@ -50,7 +50,8 @@ static void read_options(struct options *o, int argc, char **argv)
             "where its axis is",
             .text = &o->map},
         {"material", "X0",
-            "radiation lengths of a module (default 0.02; 0: none)",
+            "radiation lengths of a module that the detector gives none "
+            "(default 0.02; 0: no scattering)",
             .number = &o->material, .low = 0, .high = 10},
         {"energy-loss", "GEV",
             "lost per radiation length (default 0.036; 0: none)",

@@ -40,8 +40,9 @@ typedef struct etx_fit_options {
     uint32_t struct_size; /* set by etx_fit_options_init */
     float field;          /* T, along z and uniform; 0 (default): field_map, or
                            * the field that the model's completion learned */
-    float material;       /* radiation lengths of a module at normal incidence;
-                           * default 0.02, 0: no scattering */
+    float material; /* radiation lengths, at normal incidence, of modules of
+                     * which the detector's file says nothing; default
+                     * 0.02, 0: no scattering in any */
     float mass; /* GeV, for scattering and energy loss; default 0.13957, a pion
                  */
     float resolution_scale; /* of a coordinate, in units of its module's pitch

@@ -26,6 +26,7 @@ enum {
     PITCH_V,
     HALF_U,
     HALF_V,
+    RADIATION_LENGTHS,
     N_COLUMNS
 };
 
@@ -50,6 +51,7 @@ static const struct etx_csv_wanted columns[N_COLUMNS] = {
     {"pitch_v", ETX_CSV_FLOAT},
     {"module_maxhu", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
     {"module_hv", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
+    {"radiation_lengths", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
 };
 
 /* Whether the columns of rotation [3, 3] are unit vectors at right angles. */
@@ -85,6 +87,8 @@ static float half_diagonal(const struct etx_csv *csv, int64_t row)
 static etx_status read_module(
     struct etx_detector_module *module, const struct etx_csv *csv, int64_t row)
 {
+    const float *const lengths = csv->float_values[RADIATION_LENGTHS];
+
     module->volume_id = csv->int32_values[VOLUME_ID][row];
     module->layer_id = csv->int32_values[LAYER_ID][row];
     module->module_id = csv->int32_values[MODULE_ID][row];
@@ -96,6 +100,9 @@ static etx_status read_module(
     module->pitch_u = csv->float_values[PITCH_U][row];
     module->pitch_v = csv->float_values[PITCH_V][row];
     module->half_diagonal = half_diagonal(csv, row);
+    module->radiation_lengths = lengths != NULL ? lengths[row] : 0.0f;
+    if (!(module->radiation_lengths >= 0.0f))
+        return etx_csv_fail(csv, row, RADIATION_LENGTHS, "is negative");
     if (!is_rotation(module->rotation))
         return etx_csv_fail(
             csv, row, ROTATION, "starts nine numbers that are no rotation");

@@ -182,7 +182,8 @@ ETX_TEST(test_track_fitting_derivatives_with_loss)
         measurement[i] = (struct etx_measurement){.origin = {50.0 * (i + 1)},
             .axis = {{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}},
             .normal = {1.0, 0.0, 0.0},
-            .sigma = {0.1, 0.1}};
+            .sigma = {0.1, 0.1},
+            .material = (double)FIT_MATERIAL};
     scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
     for (int s = 0; s < 3; s++) {
         const double h = 1e-4;
@@ -435,6 +436,25 @@ ETX_TEST(test_track_fitting_resolution_scale)
                     plain[t].covariance[(ETX_N_FIT + 1) * p],
                 4.0, 0.05);
     }
+}
+
+/* What the detector says of a module counts, in place of the option, unless
+ * that is none at all. */
+ETX_TEST(test_track_fitting_material_of_modules, .rows = 2)
+{
+    const float option = _i == 0 ? 0.1f * FIT_MATERIAL : 0.0f;
+    scoped struct fit_sample *sample =
+        new_fit_sample(60, 1.0, (double)FIT_MATERIAL);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    const etx_fit_options wrong = options_with(option);
+    const etx_fit_options right = options_with(_i == 0 ? FIT_MATERIAL : 0.0f);
+    etx_track_parameters expected[60], out[60];
+
+    fit(expected, NULL, sample, tracks, 1, &right);
+    for (int64_t m = 0; m < sample->detector.n_modules; m++)
+        sample->module[m].radiation_lengths = FIT_MATERIAL;
+    fit(out, NULL, sample, tracks, 1, &wrong);
+    ck_assert_mem_eq(out, expected, sizeof out);
 }
 
 /* A proton of the same momentum is slower than a pion, and scatters more. */

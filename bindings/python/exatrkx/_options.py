@@ -144,8 +144,8 @@ class FitOptions(Options):
     # T, along z and uniform; 0 (default): field_map, or the field that the
     # model's completion learned
     field: float = 0.0
-    # radiation lengths of a module at normal incidence; default 0.02, 0: no
-    # scattering
+    # radiation lengths, at normal incidence, of modules of which the
+    # detector's file says nothing; default 0.02, 0: no scattering in any
     material: float = 0.02
     # GeV, for scattering and energy loss; default 0.13957, a pion
     mass: float = 0.13957

@@ -87,7 +87,7 @@ static void collect_hits(
     for (int i = 0; i < hits->n; i++)
         etx_measurement_make(&hits->measurement[i],
             position + 3 * (int64_t)hits->hit[i], fit->module[hits->hit[i]],
-            (double)fit->options->resolution_scale);
+            fit->options);
 }
 
 static void remove_hit(struct fitted_hits *hits, int at)

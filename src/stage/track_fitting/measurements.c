@@ -28,8 +28,11 @@ static double dot(const double a[3], const double b[3])
 }
 
 void etx_measurement_make(struct etx_measurement *out, const float *position,
-    const struct etx_detector_module *module, double scale)
+    const struct etx_detector_module *module, const etx_fit_options *options)
 {
+    const double scale = (double)options->resolution_scale;
+    const int is_known =
+        options->material > 0.0f && module->radiation_lengths > 0.0f;
     const double pitch[ETX_N_LOCAL] = {
         (double)module->pitch_u, (double)module->pitch_v};
 
@@ -41,6 +44,8 @@ void etx_measurement_make(struct etx_measurement *out, const float *position,
     }
     for (int a = 0; a < ETX_N_LOCAL; a++)
         out->sigma[a] = fmax(scale * pitch[a] / UNIFORM_RMS, MIN_SIGMA);
+    out->material =
+        (double)(is_known ? module->radiation_lengths : options->material);
 }
 
 static double find_energy(double momentum, double mass)
@@ -67,7 +72,7 @@ static double slow_down(double momentum, double mass, double loss)
 }
 
 static void cross(struct crossing *out, const struct etx_path_point *point,
-    const double normal[3], const etx_fit_options *options)
+    const struct etx_measurement *measurement, const etx_fit_options *options)
 {
     const double cot = point->direction[2];
     const double norm = sqrt(1.0 + cot * cot);
@@ -77,12 +82,12 @@ static void cross(struct crossing *out, const struct etx_path_point *point,
 
     for (int k = 0; k < 3; k++)
         out->direction[k] = point->direction[k] / norm;
-    out->incidence = dot(out->direction, normal);
+    out->incidence = dot(out->direction, measurement->normal);
     out->length = point->length * norm;
     const double mass = (double)options->mass;
-    const double x = fmax((double)options->material, MIN_MATERIAL) /
+    const double x = fmax(measurement->material, MIN_MATERIAL) /
                      fmax(fabs(out->incidence), MIN_INCIDENCE);
-    const bool has_material = options->material > 0.0f;
+    const bool has_material = measurement->material > 0.0;
     const double angle =
         has_material ? scattering_angle(pt * norm, mass, x) : 0.0;
     out->slower = has_material ? slow_down(pt * norm, mass,
@@ -188,7 +193,7 @@ bool etx_measurements_compare(struct etx_least_squares *out,
         if (!etx_path_reach(
                 &point, field, measurement[i].origin, measurement[i].normal))
             return false;
-        cross(&crossing[i], &point, measurement[i].normal, options);
+        cross(&crossing[i], &point, &measurement[i], options);
         fill_rows(out, i, &measurement[i], &crossing[i], &point);
         point.q_over_pt *= crossing[i].slower;
         point.gain *= crossing[i].gain;

@@ -19,11 +19,12 @@ struct etx_measurement {
     double axis[ETX_N_LOCAL][3]; /* unit vectors of the coordinates */
     double normal[3];            /* of the module */
     double sigma[ETX_N_LOCAL];   /* mm */
+    double material; /* radiation lengths of the module at normal incidence */
 };
 
-/* A hit on a module: a pitch p resolves p / sqrt(12) times scale. */
+/* A hit on a module: a pitch p resolves p / sqrt(12) times resolution_scale. */
 void etx_measurement_make(struct etx_measurement *out, const float *position,
-    const struct etx_detector_module *module, double scale);
+    const struct etx_detector_module *module, const etx_fit_options *options);
 
 /* Where a path crosses the modules of n measurements, and the equations of the
  * least squares there, the covariance only when has_covariance; false when it

@@ -47,7 +47,7 @@ def layers(modules: Modules, barrel: bool) -> Layers:
     across = np.hypot(modules.centre[:, 0], modules.centre[:, 1])
     along = modules.centre[:, 2]
     is_barrel = np.isin(modules.volume_id, modules.design.barrel_volumes)
-    depth = np.array([modules.design.radiation_lengths[v] for v in modules.volume_id])
+    depth = modules.radiation_lengths
     layer = modules.volume_id * 10000 + modules.layer_id
     rows = []
     for number in np.unique(layer[is_barrel == barrel]):

@@ -62,6 +62,11 @@ class Modules:
     pitch_u: np.ndarray  # [n] mm
     pitch_v: np.ndarray  # [n] mm
 
+    @property
+    def radiation_lengths(self) -> np.ndarray:
+        """[n], of a module and what its layer has there, crossed straight on."""
+        return np.array([self.design.radiation_lengths[v] for v in self.volume_id])
+
     def rows(self, geometry_id: np.ndarray) -> np.ndarray:
         """Row of each ACTS identifier; all of them must be modules."""
         order = np.argsort(self.geometry_id)
@@ -161,6 +166,7 @@ def module_table(modules: Modules) -> Table:
     table["module_hv"] = modules.half_v
     table["pitch_u"] = modules.pitch_u
     table["pitch_v"] = modules.pitch_v
+    table["radiation_lengths"] = modules.radiation_lengths
     # Rounding noise such as 1e-17 and -0.0 says nothing.
     for name, values in table.items():
         if values.dtype == np.float64:
