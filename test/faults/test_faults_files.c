@@ -183,6 +183,51 @@ ETX_TEST(test_faults_files, .rows = faults_n_scenarios)
     faults_close();
 }
 
+/* ----------------------------------------------------------- taken names -- */
+
+#define N_NAMES 100 /* that are tried for a temporary file */
+
+/* From call k on, all names that the writer tries exist: the calls that were
+ * made until it gave up for this reason, 0 when it did for another. */
+static int64_t count_tries(
+    const struct faults_scenario *scenario, int64_t k, const char *reason)
+{
+    const struct faults_plan plan = {
+        .kind = FAULTS_FILES, .number = k, .for_ever = 1, .error = EEXIST};
+    struct faults_world world;
+
+    faults_set_up(&world, scenario);
+    faults_arm(&plan);
+    const etx_status status = scenario->call(&world);
+    const int64_t n = faults_disarm() - k;
+    const bool is_it = strstr(etx_last_error(), reason) != NULL;
+    faults_tear_down(&world);
+    return status == ETX_ERR_IO && is_it ? n : 0;
+}
+
+ETX_TEST(test_faults_files_taken_names)
+{
+    const struct faults_scenario *scenario = faults_scenarios;
+
+    faults_open();
+    while (strcmp(scenario->name, "model_save") != 0)
+        scenario++;
+    const int64_t n_calls = find_reference(scenario).n_calls;
+    int64_t n_created = 0, n_named = 0;
+    for (int64_t k = n_calls - 1; k >= 0; k--) {
+        const int64_t n =
+            count_tries(scenario, k, "cannot create: File exists");
+
+        n_created = n > 0 ? n : n_created;
+        n_named += count_tries(scenario, k, "cannot name: File exists");
+    }
+    /* After the file without a name, where the file system has them; before
+     * that is closed. */
+    ck_assert_int_eq(n_created, 1 + N_NAMES);
+    ck_assert(n_named == N_NAMES + 1 || n_named == 0);
+    faults_close();
+}
+
 /* ------------------------------------------------------------ power cuts -- */
 
 /* What a cut may leave of the bytes that are not on disk for certain. */

@@ -31,6 +31,12 @@ ETX_TEST(test_eval_refusals_arguments)
     ck_assert_refused(
         etx_evaluate_binned(total, total, event, tracks, 0, 0, edges, NULL),
         "n_bins 0");
+    ck_assert_refused(etx_evaluate_binned(total, total, event, tracks, 0,
+                          INT64_MAX, edges, NULL),
+        "n_bins 9223372036854775807");
+    ck_assert_refused(etx_evaluate_binned(total, total, event, tracks, 0,
+                          INT64_MAX - 1, edges, NULL),
+        "edges 1 and 2");
     ck_assert_refused(
         etx_evaluate_binned(total, total, event, tracks, 0, 2, edges, NULL),
         "edges 1 and 2");

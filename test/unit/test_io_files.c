@@ -368,6 +368,30 @@ IO_TEST(test_io_files_write_pipe)
     (void)close(ends[1]);
 }
 
+/* One that the host has pending stays. */
+IO_TEST(test_io_files_write_pending_signal)
+{
+    struct etx_file_writer *writer = NULL;
+    sigset_t pipe, before;
+    int found = 0;
+
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &pipe, &before), 0);
+    ck_assert_int_eq(raise(SIGPIPE), 0);
+    ck_assert_int_eq(mkfifo(io_path("pipe"), 0600), 0);
+    const int reader = open(io_path("pipe"), O_RDONLY | O_NONBLOCK);
+    ck_assert_ok(etx_file_writer_open(&writer, io_path("pipe"), 0));
+    ck_assert_int_eq(close(reader), 0);
+    ck_assert_fails(
+        etx_file_writer_append(writer, "text", 4), ETX_ERR_IO, "Broken pipe");
+    etx_file_writer_free(writer);
+    ck_assert_int_eq(sigpending(&before), 0);
+    ck_assert_int_eq(sigismember(&before, SIGPIPE), 1);
+    ck_assert_int_eq(sigwait(&pipe, &found), 0);
+    ck_assert_int_eq(pthread_sigmask(SIG_UNBLOCK, &pipe, NULL), 0);
+}
+
 /* Abandoned before the commit: the old file stays. */
 IO_TEST(test_io_files_write_abandoned)
 {

@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cylinders.h"
 
+#include "learn/samples.h"
+
 #include <exatrkx/train.h>
 
 /* A call that reads the table; how many tracks or edges it found. */
@@ -187,4 +189,17 @@ ETX_TEST(test_learned_tables_options)
         etx_graph_build_module_map(&graph, context, mapped, event, 100),
         ETX_ERR_LIMIT, "more than 100 edges");
     ck_assert(out == NULL && graph == NULL && learned == NULL);
+}
+
+/* More than are sorted by comparing. */
+ETX_TEST(test_learned_tables_sort)
+{
+    const int32_t n = 70001;
+    scoped float *value = etx_test_alloc(n, sizeof *value);
+
+    for (int32_t k = 0; k < n; k++)
+        value[k] = (float)(n / 2 - k);
+    ck_assert_ok(etx_sort_floats(value, n));
+    for (int32_t k = 0; k < n; k++)
+        ck_assert_float_eq(value[k], (float)(k - n / 2));
 }

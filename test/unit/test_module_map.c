@@ -230,6 +230,17 @@ ETX_TEST(test_module_map_table_refused, .rows = ROWS(bad_tables))
         etx_module_map_check(map), ETX_ERR_FORMAT, bad_tables[_i].error);
 }
 
+ETX_TEST(test_module_map_too_large)
+{
+    struct etx_module_map map = {.n_units = INT64_C(1) << 31};
+
+    ck_assert_fails(etx_module_map_check(&map), ETX_ERR_LIMIT,
+        "2147483648 units and 0 pairs");
+    map = (struct etx_module_map){.n_pairs = INT64_C(1) << 31};
+    ck_assert_fails(etx_module_map_check(&map), ETX_ERR_LIMIT,
+        "0 units and 2147483648 pairs");
+}
+
 /* What a model says of its training stays where it is an object, and is
  * replaced where it is not. */
 ETX_TEST(test_module_map_notes_its_events, .rows = 4)

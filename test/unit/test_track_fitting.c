@@ -166,6 +166,41 @@ ETX_TEST(test_track_fitting_derivatives)
     }
 }
 
+/* The y at which a path comes to a plane at x = 440 mm in n steps of the same
+ * length, after one of 40 mm. */
+static double reach_in(int n, const struct etx_path_field *field)
+{
+    static const double at[ETX_N_PATH] = {0.0, 0.0, 0.3, 2.0, 1.5};
+    static const double normal[3] = {1.0, 0.0, 0.0};
+    struct etx_path_point point;
+
+    etx_path_start(&point, at);
+    for (int k = 0; k <= n; k++) {
+        const double origin[3] = {40.0 + 400.0 * k / n, 0.0, 0.0};
+
+        ck_assert(etx_path_reach(&point, field, origin, normal));
+    }
+    return point.position[1];
+}
+
+/* Arcs half as long have a quarter of the error, where the field also bends
+ * along z. */
+ETX_TEST(test_track_fitting_arcs)
+{
+    float map[40];
+    const etx_fit_options options = options_with_map(map, 3e-4);
+    const struct etx_path_field field = {.map = options.field_map,
+        .n_r = options.n_r,
+        .n_z = options.n_z,
+        .max_r = (double)options.max_r,
+        .max_z = (double)options.max_z};
+    const double best = reach_in(64, &field);
+    const double error = fabs(reach_in(8, &field) - best);
+
+    ck_assert_double_gt(error, 1e-5);
+    ck_assert_double_lt(fabs(reach_in(16, &field) - best), 0.3 * error);
+}
+
 /* The same of a slow particle that loses energy in eight modules. */
 ETX_TEST(test_track_fitting_derivatives_with_loss)
 {
@@ -633,13 +668,16 @@ static const struct {
         {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}, {12, 13, 14, 15, 16, 17}},
         {0, 0, 0}, {7, 7, 7}, 0, 4, {5.0, 6.0, 7.0}, {6, 6, 6}},
     {"the smaller chi2 stays",
-        {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 0, 0},
+        {{0, 1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 0}, {2, 3, 4, 5, 0, 1}}, {0, 0, 0},
         {7, 7, 7}, 0, 4, {5.0, 4.0, 7.0}, {0, 6, 0}},
     {"holes count before chi2",
-        {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 1, 1},
+        {{0, 1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 0}, {2, 3, 4, 5, 0, 1}}, {0, 1, 1},
         {7, 7, 7}, 0, 4, {9.0, 4.0, 7.0}, {6, 0, 0}},
+    {"the most holes that there may be",
+        {{0, 1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 0}, {2, 3, 4, 5, 0, 1}},
+        {INT32_MAX, 0, 1}, {7, 7, 7}, 0, 4, {1.0, 9.0, 7.0}, {0, 6, 0}},
     {"of equals the first",
-        {{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}}, {0, 0, 0},
+        {{0, 1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 0}, {2, 3, 4, 5, 0, 1}}, {0, 0, 0},
         {7, 7, 7}, 0, 4, {4.0, 4.0, 4.0}, {6, 0, 0}},
     {"hits less holes count: five without before six with two",
         {{0, 1, 2, 3, 4, -1}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}},

@@ -139,6 +139,7 @@ ETX_TEST(test_train_augmentation_jitter)
             const int64_t first = i % (3 * N_MODULES);
             const double by = (double)(moved->position[i] - event->position[i]);
 
+            ck_assert(by != 0.0);
             ck_assert_double_eq_tol(by,
                 (double)(moved->position[first] - event->position[first]),
                 1e-3);
