@@ -271,8 +271,8 @@ static int32_t after_some(void *user)
 /* A search is long: cancel is polled inside it, on the thread of the call. */
 CHECKOP_TEST(test_radius_graph_cancelled_inside, .rows = 2)
 {
+    static int32_t left; /* the stream keeps its address */
     const int32_t often = 1 << 20;
-    int32_t left = often;
     struct checkop_case one;
 
     checkop_radius_graph(&one, 9000, 3, 0.05f, _i ? 4 : 0, 0, 0);
