@@ -67,6 +67,7 @@ BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 ALL = (*BOTH, "examples/models/positions.safetensors")
 CHAIN = "examples/models/chain.safetensors"
 DENSE = ("full-trackml", "jets", "taus", "cores", "top")
+CLOSE = ("jets", "taus", "cores")
 SHIPPED = " ".join(f"--model {path}" for path in ALL)
 CANDIDATES = (f"{DEFAULT} embedding filter",)
 KINDS = ("models", "events", "code")
@@ -174,6 +175,14 @@ TABLES: dict[str, Table] = {
         "dense",
         " ".join(f"--events $EVENTS/test-{name}" for name in DENSE) + " --count 10",
         [f"test-{name}" for name in DENSE],
+        models=(*ALL, CHAIN),
+    ),
+    "dense-nearest": study(
+        f"{PAGES}/dense.md",
+        "dense",
+        " ".join(f"--events $EVENTS/test-{name}" for name in CLOSE)
+        + " --count 10 --nearest",
+        [f"test-{name}" for name in CLOSE],
         models=(*ALL, CHAIN),
     ),
     "robustness": study(

@@ -97,6 +97,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
 #define ETX_VARIABLE_PT     0 /* transverse momentum, GeV */
 #define ETX_VARIABLE_ETA    1 /* pseudorapidity */
 #define ETX_VARIABLE_RADIUS 2 /* of production, from the beam line, mm */
+/* hypot of the differences in pseudorapidity and azimuth [radians] to the
+ * nearest other particle with min_particle_hits, at their production; infinite
+ * where there is none. Time grows with the square of the particles of one
+ * pseudorapidity. */
+#define ETX_VARIABLE_NEAREST 3
 
 /* Count particles in bins of a variable (ETX_VARIABLE_): the selected
  * reconstructable ones are added to total [n_bins], those with a matched track

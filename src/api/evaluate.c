@@ -167,7 +167,7 @@ static etx_status check_bins(
     const char *function, int32_t variable, int64_t n_bins, const double *edges)
 {
     const struct etx_range ranges[] = {
-        {"variable", variable, ETX_VARIABLE_PT, ETX_VARIABLE_RADIUS},
+        {"variable", variable, ETX_VARIABLE_PT, ETX_VARIABLE_NEAREST},
         {"n_bins", n_bins, 1, INT64_MAX - 1},
     };
     etx_status status;

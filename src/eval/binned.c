@@ -4,6 +4,7 @@
 #include "eval/metrics.h"
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "data/particle.h"
 
 /* The bin b with edges[b] <= value < edges[b + 1], -1 outside. */
@@ -25,8 +26,12 @@ static int64_t find_bin(const double *edges, int64_t n_bins, double value)
     return low;
 }
 
-static double value_of(const etx_particle *particle, int32_t variable)
+/* nearest: the values where that is the variable, else NULL. */
+static double value_of(const etx_particle *particle, int32_t variable,
+    const double *nearest, int64_t p)
 {
+    if (nearest != NULL)
+        return nearest[p];
     switch (variable) {
     case ETX_VARIABLE_PT:
         return etx_particle_pt(particle);
@@ -43,9 +48,15 @@ etx_status etx_count_binned(int64_t *total, int64_t *matched,
     const etx_evaluation_options *options)
 {
     struct etx_matching matching = {.particle = NULL};
+    double *nearest = NULL;
     etx_status status;
 
     ETX_CHECK(etx_match_tracks(&matching, event, tracks, options));
+    if (variable == ETX_VARIABLE_NEAREST) {
+        ETX_NEW(nearest, event->n_particles, "distances of particles");
+        ETX_CHECK(etx_nearest_particles(nearest, event,
+            matching.hits_of_particle, options->min_particle_hits));
+    }
     for (int64_t p = 0; p < event->n_particles; p++) {
         const etx_particle *particle = &event->particles[p];
         int64_t bin;
@@ -53,13 +64,14 @@ etx_status etx_count_binned(int64_t *total, int64_t *matched,
         if (matching.hits_of_particle[p] < options->min_particle_hits ||
             !etx_particle_is_selected(particle, options))
             continue;
-        bin = find_bin(edges, n_bins, value_of(particle, variable));
+        bin = find_bin(edges, n_bins, value_of(particle, variable, nearest, p));
         if (bin < 0)
             continue;
         total[bin]++;
         matched[bin] += matching.is_matched[p];
     }
 done:
+    etx_free(nearest);
     etx_matching_release(&matching);
     return status;
 }

@@ -31,6 +31,12 @@ etx_rate etx_clopper_pearson(int64_t matched, int64_t total);
  * reaches it. */
 double etx_beta_quantile(double probability, double a, double b);
 
+/* out [n_particles] = hypot of the differences in pseudorapidity and azimuth to
+ * the nearest other particle with min_hits of n_hits [n_particles]; INFINITY
+ * where there is none, and along the beam line. */
+etx_status etx_nearest_particles(double *out, const struct etx_event *event,
+    const int32_t *n_hits, int32_t min_hits);
+
 /* Add reconstructable selected particles and the matched of them to the bins
  * of a variable, ETX_VARIABLE_; edges [n_bins + 1] ascending. */
 etx_status etx_count_binned(int64_t *total, int64_t *matched,

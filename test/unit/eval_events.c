@@ -99,6 +99,16 @@ static void share_hits(etx_event *event, struct etx_random *random)
     ck_assert_ok(etx_event_set_shared_hits(event, n, hits, ids));
 }
 
+/* Give it another azimuth. */
+static void turn(etx_particle *particle, double phi)
+{
+    const double pt =
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
+
+    particle->momentum[0] = (float)(pt * cos(phi));
+    particle->momentum[1] = (float)(pt * sin(phi));
+}
+
 etx_event *new_random_event(int64_t n_hits, int64_t n_particles, uint32_t seed)
 {
     int64_t *ids = calloc((size_t)n_hits, sizeof *ids);
@@ -114,6 +124,7 @@ etx_event *new_random_event(int64_t n_hits, int64_t n_particles, uint32_t seed)
             0.05 + 2.0 * (double)etx_random_uniform(&random),
             10.0 * (double)etx_random_uniform(&random) - 5.0);
         particles[p].charge = (int32_t)etx_random_below(&random, 3) - 1;
+        turn(&particles[p], 2.4 * (double)p);
     }
     for (int64_t i = 0; i < n_hits; i++) {
         ids[i] = (int64_t)etx_random_below(&random, (uint64_t)n_particles + 1);

@@ -472,7 +472,8 @@ ETX_TEST(test_eval_matching_judged, .rows = 60)
 ETX_TEST(test_eval_matching_binned)
 {
     static const double eta[] = {-1.0, 0.0, 1.0, 1.5};
-    static const double radius[] = {0.0, 15.0, 25.0, 35.0}; /* its id in mm */
+    static const double radius[] = {0.0, 15.0, 25.0, 35.0};  /* its id in mm */
+    static const double nearest[] = {0.45, 0.55, 0.75, 2.5}; /* 40, 40, 10 */
     const int32_t hits[] = {P10, END, 11, 12, 13, END};
     scoped_event *event = new_hand_event();
     scoped_tracks *tracks = new_track_list(HAND_N_HITS, 2, hits);
@@ -500,6 +501,73 @@ ETX_TEST(test_eval_matching_binned)
         ETX_VARIABLE_RADIUS, 3, radius, &options));
     ck_assert_mem_eq(total, ((const int64_t[]){1, 2, 2}), sizeof total);
     ck_assert_mem_eq(matched, ((const int64_t[]){1, 1, 1}), sizeof matched);
+
+    memset(total, 0, sizeof total);
+    memset(matched, 0, sizeof matched);
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_NEAREST, 3, nearest, &options));
+    ck_assert_mem_eq(total, ((const int64_t[]){1, 1, 1}), sizeof total);
+    ck_assert_mem_eq(matched, ((const int64_t[]){1, 0, 1}), sizeof matched);
+}
+
+static double angle_of(const etx_particle *particle)
+{
+    return atan2((double)particle->momentum[1], (double)particle->momentum[0]);
+}
+
+static double eta_of(const etx_particle *particle)
+{
+    return asinh(
+        (double)particle->momentum[2] /
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]));
+}
+
+/* From particle p to the nearest other one with three hits. */
+static double distance_to_nearest(
+    const etx_event *event, const int64_t *n_hits, int64_t p)
+{
+    const etx_particle *const particles = etx_event_particles(event);
+    double nearest = INFINITY;
+
+    for (int64_t other = 0; other < etx_event_n_particles(event); other++) {
+        const double phi =
+            angle_of(&particles[other]) - angle_of(&particles[p]);
+        const double eta = eta_of(&particles[other]) - eta_of(&particles[p]);
+
+        if (other != p && n_hits[other] >= 3)
+            nearest = fmin(nearest, hypot(eta, acos(cos(phi))));
+    }
+    return nearest;
+}
+
+/* Every particle is in the narrow bin around what all pairs give. */
+ETX_TEST(test_eval_matching_binned_by_nearest, .rows = 5)
+{
+    enum { n_particles = 40 };
+    scoped_event *event = new_random_event(200, n_particles, (uint32_t)_i);
+    scoped_tracks *tracks = new_random_tracks(event, 25, (uint32_t)_i);
+    const etx_particle *const particles = etx_event_particles(event);
+    etx_evaluation_options options = default_options();
+    int64_t n_hits[n_particles] = {0};
+    int64_t n_found = 0;
+
+    options.min_particle_hits = 3;
+    for (int64_t p = 0; p < n_particles; p++)
+        n_hits[p] = count_hits(event, particles[p].id);
+    for (int64_t p = 0; p < n_particles; p++) {
+        const double nearest = distance_to_nearest(event, n_hits, p);
+        const double edges[] = {nearest - 1e-6, nearest + 1e-6};
+        int64_t total = 0;
+        int64_t matched = 0;
+
+        if (n_hits[p] < 3 || !is_selected(&particles[p], &options))
+            continue;
+        ck_assert_ok(etx_evaluate_binned(&total, &matched, event, tracks,
+            ETX_VARIABLE_NEAREST, 1, edges, &options));
+        ck_assert_int_ge(total, 1);
+        n_found++;
+    }
+    ck_assert_int_gt(n_found, 5);
 }
 
 /* All bins together are the technical efficiency. */

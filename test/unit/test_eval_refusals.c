@@ -26,8 +26,8 @@ ETX_TEST(test_eval_refusals_arguments)
     ck_assert_refused(
         etx_match(NULL, NULL, no_truth, tracks, NULL), "no truth");
     ck_assert_refused(
-        etx_evaluate_binned(total, total, event, tracks, 3, 1, edges, NULL),
-        "variable 3");
+        etx_evaluate_binned(total, total, event, tracks, 4, 1, edges, NULL),
+        "variable 4");
     ck_assert_refused(
         etx_evaluate_binned(total, total, event, tracks, 0, 0, edges, NULL),
         "n_bins 0");

@@ -177,8 +177,9 @@ def evaluate_binned(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Reconstructable particles and the matched ones of them, each [n_bins].
 
-    variable is "pt" [GeV], "eta" or "radius" (of production, from the beam line
-    [mm]); edges [n_bins + 1] ascend.
+    variable is "pt" [GeV], "eta", "radius" (of production, from the beam line
+    [mm]) or "nearest" (the distance in eta and phi to the nearest other
+    reconstructable particle); edges [n_bins + 1] ascend.
     """
     bounds = array("edges", edges, np.float64, -1)
     if len(bounds) < 2:

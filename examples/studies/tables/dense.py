@@ -1,9 +1,10 @@
 """dense -- events with close particles: the models as shipped, and networks alone.
 
-    python -m tables.dense --events DIR --events DIR [--count 2]
+    python -m tables.dense --events DIR --events DIR [--count 2] [--nearest]
 
 Networks alone are the stages of a model and its labels, without first pass and
-completion: what runs where hits have no modules.
+completion: what runs where hits have no modules. --nearest: efficiency by the distance
+to the nearest other particle.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -12,14 +13,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import exatrkx
+from exatrkx._evaluation import rate_of
 
 from .events import event_options, read_events
 from .markdown import table
 
 NAMES = ("default", "accurate", "positions", "chain")
 MIN_PT = (0.5, 0.1)  # GeV
+DISTANCES = (0.0, 0.003, 0.01, 0.03, 0.1, 100.0)  # in eta and phi
 
 Events = Sequence[exatrkx.Event]
 Find = Callable[[exatrkx.Event], exatrkx.Tracks]
@@ -69,17 +73,34 @@ def line(cells: Sequence[str], events: Events, find: Find) -> list[str]:
     ]
 
 
+def line_by_nearest(cells: Sequence[str], events: Events, find: Find) -> list[str]:
+    """Technical efficiency in each bin of the distance, after cells."""
+    counts = [
+        exatrkx.evaluate_binned(event, find(event), "nearest", DISTANCES, min_pt=MIN_PT[0])
+        for event in events
+    ]
+    total, matched = (sum(column) for column in zip(*counts, strict=True))
+    rates = map(rate_of, matched.tolist(), total.tolist())
+    return [*cells, *(f"{rate.value:.3f} ({rate.low:.3f} .. {rate.high:.3f})" for rate in rates)]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = event_options("dense", count=2, action="append").parse_args(arguments)
+    parser = event_options("dense", count=2, action="append")
+    parser.add_argument("--nearest", action="store_true", help="efficiency by distance")
+    options = parser.parse_args(arguments)
+    make_line = line_by_nearest if options.nearest else line
     context = exatrkx.Context(options.threads)
     rows = []
     for folder in options.events:
         count = len(list(folder.glob("*-hits.csv*")))
         events = read_events(folder, min(count, options.count))
         for (name, way), find in ways(context).items():
-            rows.append(line([folder.name, name, way], events, find))
+            rows.append(make_line([folder.name, name, way], events, find))
     efficiencies = [f"efficiency, pT > {min_pt} GeV" for min_pt in MIN_PT]
-    head = ["events", "model", "way", *efficiencies, "purity", "fake rate"]
+    columns = [*efficiencies, "purity", "fake rate"]
+    if options.nearest:
+        columns = [f"{a:g} .. {b:g}" for a, b in pairwise(DISTANCES)]
+    head = ["events", "model", "way", *columns]
     print(table(head, rows), end="")
     return 0
 
