@@ -179,8 +179,16 @@ class Adapt(FolderCase):
         exatrkx.Model.load(self.folder / "model")
         self.assertEqual(json.loads((self.folder / "model.json").read_text()), found)
         page = (self.folder / "model.html").read_text()
-        for word in ("<h1>", "Efficiency by pt", "label.min_hits", "training"):
+        by = "Efficiency by pt", "Efficiency by nearest"
+        for word in ("<h1>", *by, "label.min_hits", "training", "more events"):
             self.assertIn(word, page)
+        rows = found["efficiency_by"]["nearest"]["rows"]
+        self.assertEqual(
+            sum(n for _, _, n, *_ in rows),
+            sum(n for _, _, n, *_ in found["efficiency_by"]["radius"]["rows"]),
+        )
+        for curve in found["more"]["curves"].values():
+            self.assertEqual(len(curve), stages.N_VALIDATIONS)
         self.assertFalse((self.folder / "model.work").exists())
 
     def test_stopped(self) -> None:
@@ -197,6 +205,12 @@ class Adapt(FolderCase):
             (self.folder / name).read_bytes() for name in ("whole", "stopped")
         )
         self.assertEqual(whole, stopped)
+        whole, stopped = (
+            json.loads((self.folder / name).read_bytes())
+            for name in ("whole.json", "stopped.json")
+        )
+        self.assertNotEqual(whole.pop("continue"), stopped.pop("continue"))
+        self.assertEqual(whole, stopped)
 
     def run_main(self, *arguments: object) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
@@ -211,7 +225,9 @@ class Adapt(FolderCase):
         code, out, err = self.run_main(DATA, *line)
         self.assertEqual(code, 0, err)
         self.assertIn("Tracks of 1 validation events", out)
+        self.assertIn(f"exatrkx adapt EVENTS --start {self.folder / 'm'}", out)
         self.assertIn("field along z: 1.9", err)
+        self.assertEqual((out + err).count("3 events are few"), 1)
 
     def test_command_refuses(self) -> None:
         code, _, err = self.run_main(self.folder, "--out", self.folder / "m")

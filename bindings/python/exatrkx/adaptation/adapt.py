@@ -39,7 +39,7 @@ from ..files import whole_file
 from . import report as reports
 from .choices import Chooser, changed, kept_pairs
 from .facts import UNITS, Facts, in_unit, look
-from .stages import STAGES, steps_of, train, training
+from .stages import STAGES, Curve, steps_of, train, training
 
 VALIDATION_PART = 5  # one event in five
 MAX_VALIDATION = 12
@@ -85,6 +85,7 @@ class Adaptation:
         self.context = context
         self.say = say
         self.chooser = Chooser(self.validation, context)
+        self.curves: dict[str, Curve] = {}
         self._n_said = 0
 
     def tell(self) -> None:
@@ -156,10 +157,15 @@ class Adaptation:
         """The training of a config, or its result where it was done before."""
         stage = config["stage"]
         path = self.work / f"{stage}.safetensors"
+        log = self.work / f"{stage}.curve"
+        curve = Curve.load(log)
+        self.curves[stage] = curve
         if not path.exists():
 
             def progress(found: Report) -> None:
                 if found.is_validation:
+                    curve.add(found)
+                    curve.save(log)
                     self.say(f"{stage}: step {found.step} of {found.n_steps}")
 
             model = train(
@@ -250,6 +256,10 @@ def adapt(
     model, _ = job.chooser.best()
     model.save(out)
     found = reports.report(job.facts, job.chooser, first, model, job.validation, used)
+    found["more"] = reports.more(
+        model, job.training[: len(job.validation)], job.chooser.best()[1], job.curves, used
+    )
+    found["continue"] = f"exatrkx adapt EVENTS --start {out} --out NEW --time {2 * seconds:g}"
     whole_file.write(out + ".json", json.dumps(found, indent=1).encode())
     whole_file.write(out + ".html", reports.page(found).encode())
     shutil.rmtree(work)

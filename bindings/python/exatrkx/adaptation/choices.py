@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +60,11 @@ class Quality:
 
 
 def measure(model: Model, events: Sequence[Event], context: Context) -> Quality:
-    """The quality of the tracks of events."""
-    tracks = [find_tracks(model, event, context) for event in events]
+    """The quality of the tracks of events. What does not fit the model shows in it:
+    no warning for each candidate."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tracks = [find_tracks(model, event, context) for event in events]
     hard, soft = (evaluate(events, tracks, min_pt=pt) for pt in (0.5, 0.1))
     return Quality(
         hard.technical_efficiency,

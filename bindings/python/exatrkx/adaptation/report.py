@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,13 +18,15 @@ from .._event import Event
 from .._graph import Graph
 from .._model import Model
 from .._stages import build_graph, filter_graph, find_tracks, label
-from .choices import Chooser, Quality, Trial
+from .choices import Chooser, Quality, Trial, measure
 from .facts import Facts
+from .stages import Curve
 
 BINS: dict[str, tuple[str, Sequence[float], float]] = {  # unit, edges, least pT
     "pt": ("GeV", (0.1, 0.3, 0.5, 1, 2, 5, 1000), 0.1),
     "eta": ("", (-5, -3, -2, -1, 0, 1, 2, 3, 5), 0.5),
     "radius": ("mm", (0, 1, 30, 100, 300, 10000), 0.5),
+    "nearest": ("", (0, 0.003, 0.01, 0.03, 0.1, 100), 0.5),
 }
 
 
@@ -92,6 +94,39 @@ def perfect(graph: Graph, event: Event) -> Any:
     return label(scored, method="components", cut=0.5, min_hits=3)
 
 
+def more(
+    model: Model,
+    seen: Sequence[Event],
+    validation: Quality,
+    curves: Mapping[str, Curve],
+    context: Context,
+) -> dict[str, Any]:
+    """What more events and more time may gain: the tracks of events that were
+    trained on, next to the ones of validation, and the curves of the trainings."""
+    return {
+        "trained_on": numbers(measure(model, seen, context)),
+        "validation": numbers(validation),
+        "curves": {name: curve.rows() for name, curve in curves.items()},
+    }
+
+
+def advice(found: dict[str, Any]) -> Iterator[str]:
+    """What to do next, from what more() found."""
+    seen, others = (found["more"][name]["value"] for name in ("trained_on", "validation"))
+    yield (
+        f"more events: value {seen:.4f} on events that were trained on, {others:.4f} on "
+        "others; the difference is what more of them can gain"
+    )
+    for stage, curve in found["more"]["curves"].items():
+        if len(curve) > 1:
+            (before, low), (last, high) = curve[-2:]
+            yield (
+                f"more time: {stage} {low:.4f} at step {before}, {high:.4f} at the last, "
+                f"{last}"
+            )
+    yield f"to go on: {found['continue']}"
+
+
 def report(
     facts: Facts,
     chooser: Chooser,
@@ -152,6 +187,7 @@ def tables(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list[An
             for low, high, n, *rate in table["rows"]
         ]
         yield f"Efficiency by {name}", [table["unit"], "particles", "efficiency"], rows
+    yield "What more may gain", ["", ""], [line.split(": ", 1) for line in advice(found)]
 
 
 def value_of(choice: dict[str, Any], name: str) -> str:
@@ -163,7 +199,7 @@ def value_of(choice: dict[str, Any], name: str) -> str:
 
 
 def text(found: dict[str, Any]) -> str:
-    """A report for a terminal."""
+    """A report for a terminal, which has the warnings already."""
     lines = []
     for title, head, rows in tables(found):
         lines += ["", title]
@@ -173,7 +209,6 @@ def text(found: dict[str, Any]) -> str:
         for row in cells:
             padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             lines.append("  " + "  ".join(padded).rstrip())
-    lines += [f"warning: {one}" for one in found["warnings"]]
     return "\n".join(lines)
 
 

@@ -5,9 +5,11 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from .._context import Context
 from .._event import Event
 from .._model import Model
 from .._training import Report, Trainer
+from ..files import whole_file
 from .facts import Facts
 
 STAGES = ("embedding", "filter", "gnn")
@@ -111,6 +114,32 @@ def training(
     if from_scratch:
         config["model"] = new_network(model.config[stage], facts)
     return config
+
+
+@dataclass
+class Curve:
+    """What the validations of a training found, by step."""
+
+    quality: dict[int, float] = field(default_factory=dict)
+
+    def add(self, found: Report) -> None:
+        """The area under the curve of edge scores; of an embedding, which has none,
+        the true share of the edges that keep the wanted efficiency."""
+        is_scored = found.auc == found.auc
+        self.quality[found.step] = found.auc if is_scored else found.purity
+
+    def rows(self) -> list[list[float]]:
+        """Steps, ascending, and what was found."""
+        return [list(row) for row in sorted(self.quality.items())]
+
+    def save(self, path: Path) -> None:
+        whole_file.write(str(path), json.dumps(self.quality).encode())
+
+    @staticmethod
+    def load(path: Path) -> Curve:
+        """Of a training that went on; a new one where there is no file."""
+        text = path.read_text() if path.exists() else "{}"
+        return Curve({int(step): value for step, value in json.loads(text).items()})
 
 
 def train(
