@@ -61,8 +61,9 @@ struct etx_hit_features_args {
  *
  * X(identifier, name in configurations). A feature is an entry here and a
  * formula in op/shared/edge_features.h, for the reference and CUDA; known
- * values in test/checkop/test_checkop_edge_features.c, in this order; and a row
- * in docs/model_format.md. op/simd/kernels/float32_edges.c may have a vector
+ * values in test/checkop/test_checkop_edge_features.c and a scale in
+ * test/conformance/network_fixture.c, in this order; and a row in
+ * docs/model_format.md. op/simd/kernels/float32_edges.c may have a vector
  * version; the reference serves the features that it lacks. */
 #define ETX_EDGE_FEATURES(X)                                                   \
     X(DR, "dr")                     /* r_d - r_s, mm */                        \

@@ -14,9 +14,10 @@
 static struct etx_edge_feature_list features_of(
     const struct network_case *which)
 {
-    static const float scale[ETX_N_EDGE_FEATURES] = {200.0f, 1.0f, 500.0f, 1.0f,
-        500.0f, 1.0f, 3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f, 5.0f, 3.0f, 3.0f,
-        2.0f, 1.0f};
+    static const float scale[] = {200.0f, 1.0f, 500.0f, 1.0f, 500.0f, 1.0f,
+        3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f, 5.0f, 3.0f, 3.0f, 2.0f, 1.0f};
+    _Static_assert(ROWS(scale) == ETX_EDGE_OWN_0,
+        "a scale for each of ETX_EDGE_FEATURES that is not the caller's");
     struct etx_edge_feature_list list = {.n_features = which->n_edge_features};
 
     for (int32_t k = 0; k < list.n_features; k++) {
