@@ -188,8 +188,10 @@ check-large: $(LARGE)
 
 # Time by the number of hits, of hostile events and of full ones.
 check-growth: $(SHARED)
-	@ETX_LIBRARY=$(LIB)/libexatrkx.so PYTHONPATH=bindings/python \
-	    python3 test/soak/growth.py
+	@if python3 -c 'import numpy' 2>/dev/null; then \
+	    ETX_LIBRARY=$(LIB)/libexatrkx.so PYTHONPATH=bindings/python \
+	        python3 test/soak/growth.py; \
+	else echo 'SKIPPED growth: no numpy'; fi
 
 lint:
 	@test/lint/lint.sh
