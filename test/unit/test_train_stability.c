@@ -8,6 +8,7 @@
 #include "train_bench.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A loss above 1.0001 times the mean of the last 3 counts as a spike: with
@@ -66,10 +67,14 @@ ETX_TEST(test_train_stability_gives_up)
 {
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
+    char step[32];
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     for (int k = 0; k < 60 && status == ETX_OK; k++)
         status = etx_trainer_step(bench.trainer, &report);
+    (void)snprintf(step, sizeof step, "step %d: loss",
+        (int)bench.trainer->progress.step + 1);
+    ck_assert_fails(status, ETX_ERR_LIMIT, step);
     ck_assert_fails(status, ETX_ERR_LIMIT, "most_rollbacks 2");
     ck_assert_int_eq(report.n_rollbacks, 2);
 }

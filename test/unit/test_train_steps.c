@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* feenableexcept */
 
+#include "data/learned_table.h"
 #include "train/trainer.h"
+#include "train/training_model.h"
 
 #include "eval_events.h"
 #include "io/safetensors.h"
@@ -49,8 +51,8 @@ ETX_TEST(test_train_steps_end)
     ck_assert_int_eq(etx_trainer_is_new(bench.trainer), 1);
     train_bench_steps(bench.trainer, 20);
     ck_assert_int_eq(etx_trainer_steps_done(bench.trainer), 20);
-    ck_assert_fails(
-        etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT, "20");
+    ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT,
+        "step 21 is beyond the schedule's 20");
 }
 
 /* The threshold that validation finds is in the model that comes out. */
@@ -203,6 +205,24 @@ ETX_TEST(test_train_steps_weight_decay)
                 (double)steps.bench[0].trainer->stage->network->value[k] -
                     (double)steps.bench[1].trainer->stage->network->value[k],
                 shrinks * (double)network->value[k], 1e-6);
+    }
+}
+
+/* Every array of a table tells it from another. */
+ETX_TEST(test_train_steps_hash_of_tables)
+{
+    scoped_model *model = NULL;
+
+    ck_assert_ok(etx_model_load(&model, "examples/models/default.safetensors"));
+    const struct etx_table_kind *kind = etx_table_kind_of(model->completion);
+    const uint64_t whole = etx_train_hash_table(0, model->completion);
+    for (int32_t k = 0; k < kind->n_arrays; k++) {
+        char *const value =
+            etx_table_values(model->completion, &kind->array[k]);
+
+        value[0] ^= 1;
+        ck_assert_uint_ne(etx_train_hash_table(0, model->completion), whole);
+        value[0] ^= 1;
     }
 }
 
