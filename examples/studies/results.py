@@ -337,6 +337,14 @@ TABLES: dict[str, Table] = {
         FITS,
         (),
     ),
+    "cleaned": study(
+        f"{PAGES}/cleaned.md",
+        "cleaned",
+        "--events $EVENTS/test-full",
+        ["test-full"],
+        FITTED,
+        (DEFAULT,),
+    ),
     "fits": study(
         f"{PAGES}/fits.md",
         "fits",

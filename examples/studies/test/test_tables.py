@@ -20,6 +20,7 @@ from support import BUILD, ROOT, LibraryCase, has
 from tables import (
     batch,
     chain,
+    cleaned,
     construction,
     embedded,
     families,
@@ -211,6 +212,13 @@ class Definitions(LibraryCase):
         self.assertEqual(rows[3][-1], "0.0000")
         self.assertAlmostEqual(float(rows[3][1].split()[0]), float(rows[0][1].split()[0]), delta=0.02)
 
+
+    def test_cleaned(self) -> None:
+        """A lower bound leaves fewer foreign hits."""
+        rows = printed(cleaned.main, "--events", str(DATA), "--count", "3")[2:]
+        wrong = [float(row[6]) for row in rows[: len(cleaned.BOUNDS)]]
+        self.assertEqual(wrong, sorted(wrong, reverse=True))
+        self.assertLess(wrong[-1], wrong[0])
 
     @unittest.skipUnless(has("acts"), "acts is not installed")
     def test_fits(self) -> None:
