@@ -337,6 +337,13 @@ TABLES: dict[str, Table] = {
         FITS,
         (),
     ),
+    "nearest": study(
+        f"{PAGES}/nearest.md",
+        "nearest",
+        "--events $EVENTS/test-full --count 1",
+        ["test-full"],
+        models=(*BOTH, CHAIN),
+    ),
     "cleaned": study(
         f"{PAGES}/cleaned.md",
         "cleaned",

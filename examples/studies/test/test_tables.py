@@ -29,6 +29,7 @@ from tables import (
     lorentz,
     messages,
     momentum,
+    nearest,
     neighbours,
     nodetypes,
     noise,
@@ -219,6 +220,13 @@ class Definitions(LibraryCase):
         wrong = [float(row[6]) for row in rows[: len(cleaned.BOUNDS)]]
         self.assertEqual(wrong, sorted(wrong, reverse=True))
         self.assertLess(wrong[-1], wrong[0])
+
+    def test_nearest(self) -> None:
+        """More of the nearest points are more candidates."""
+        rows = printed(nearest.main, "--events", str(DATA))[2:7]
+        n_edges = [float(row[2]) for row in rows[1:]]
+        self.assertEqual(n_edges, sorted(n_edges))
+        self.assertEqual([row[0] for row in rows], ["default"] * 5)
 
     @unittest.skipUnless(has("acts"), "acts is not installed")
     def test_fits(self) -> None:
