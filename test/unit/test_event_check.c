@@ -107,7 +107,7 @@ static const struct world worlds[] = {
         "volume 99,"},
     {"modules", make_one_module, "892 of 892 hits are on modules that the "},
     {"shifted", make_shifted,
-        "are more than 10 mm from their modules, the first "
+        "86 of 892 hits are more than 10 mm from their modules, the first "
         "of hit_id 1"},
     {"few", make_misplaced_hit, ""},
     {"misaligned", make_misaligned, ""},
