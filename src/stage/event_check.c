@@ -11,6 +11,7 @@
 #include "base/constants.h"
 #include "base/heap.h"
 #include "base/select.h"
+#include "data/crowds.h"
 #include "stage/helix/field.h"
 
 #include <inttypes.h>
@@ -23,8 +24,6 @@
 #define UNIT_FACTOR  5.0  /* between the reach of hits and modules */
 #define MAX_SHARE    0.01 /* of the hits, that are elsewhere */
 #define MARGIN       10.0 /* mm from a module: points of two strips */
-#define CROWD        50   /* hits on a module */
-#define CROWD_FACTOR 10   /* times the mean of the other modules of its layer */
 #define MIN_ARCS     20   /* true tracks that measure a field */
 #define MIN_ARC_HITS 4    /* of such a track */
 #define MIN_ARC_PT   0.3  /* GeV */
@@ -138,15 +137,12 @@ static void check_crowds(struct report *report,
             n_hit += count[end] > 0;
             most = count[end] > count[most] ? end : most;
         }
-        const int64_t n_others = n_hit > 1 ? n_hit - 1 : 1;
-
-        if (count[most] >= CROWD &&
-            count[most] * n_others > CROWD_FACTOR * (n_hits - count[most]))
+        if (etx_is_crowd(count[most], n_hits, n_hit))
             say(report,
                 "%d hits are on module (%d, %d, %d), more than %d times the "
                 "mean of others of its layer",
                 count[most], module[most].volume_id, module[most].layer_id,
-                module[most].module_id, CROWD_FACTOR);
+                module[most].module_id, ETX_CROWD_FACTOR);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "data/crowds.h"
 
 /* What is borrowed of the caller, for the hits row [rest->n_hits] of an event,
  * in scratch of the device. */
@@ -44,6 +45,7 @@ etx_status etx_stage_begin_event(struct etx_hits_left *out,
     const struct etx_event *event)
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    uint8_t *is_crowded = NULL;
     int64_t n = 0;
     etx_status status;
 
@@ -55,9 +57,11 @@ etx_status etx_stage_begin_event(struct etx_hits_left *out,
         return ETX_OK;
     ETX_CHECK(etx_stage_first_pass(
         out->label, &out->n_tracks, context, model, event));
+    ETX_SCRATCH(is_crowded, arena, event->n_hits, "hits left");
+    ETX_CHECK(etx_event_find_crowds(is_crowded, arena, event));
     ETX_SCRATCH(out->row, arena, event->n_hits, "hits left");
     for (int64_t i = 0; i < event->n_hits; i++)
-        if (out->label[i] < 0)
+        if (out->label[i] < 0 && !is_crowded[i])
             out->row[n++] = (int32_t)i;
     ETX_CHECK(etx_event_select(&out->selected, event, out->row, n));
     out->rest = out->selected;

@@ -266,8 +266,8 @@ struct etx_hits_left {
     int32_t n_tracks; /* of the first pass */
 };
 
-/* The first pass, where the event has one, and what it leaves. *out is zeroed;
- * free it also after a failure. */
+/* The first pass, where the event has one, and what it leaves but for crowds on
+ * modules (crowds.h). *out is zeroed; free it also after a failure. */
 etx_status etx_stage_begin_event(struct etx_hits_left *out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);

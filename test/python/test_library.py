@@ -161,6 +161,33 @@ class TestPipeline(LibraryCase):
         self.assertEqual(len(found), 0)
         self.assertGreater(len(exatrkx.find_tracks(both, event)), len(long_tracks))
 
+    def test_crowded_modules(self) -> None:
+        """A crowd of noise on some modules changes no track elsewhere."""
+        event, rng = self.event, np.random.default_rng(3)
+        assert event.modules is not None
+        modules = np.stack(event.modules, axis=1)
+        layers, first = np.unique(modules[:, :2], axis=0, return_index=True)
+        crowded = first[np.isin(layers[:, 0], 8)][:3]  # the barrel of pixels
+        noise = np.repeat(event.positions[crowded], 300, axis=0)
+        noise += rng.uniform(-5, 5, noise.shape).astype(np.float32)
+        noisy = exatrkx.Event.from_arrays(
+            np.concatenate([event.positions, noise]),
+            modules=np.concatenate([modules, np.repeat(modules[crowded], 300, axis=0)]).T,
+        )
+        bare = exatrkx.Event.from_arrays(event.positions, modules=event.modules)
+        is_free = np.ones(len(event), bool)
+        for k in crowded:
+            is_free &= np.any(modules != modules[k], axis=1)
+        for name in ("positions", "accurate"):
+            model = exatrkx.Model.load(name)
+            tracks, expected = (
+                exatrkx.find_tracks(model, one, self.context) for one in (noisy, bare)
+            )
+            self.assertLessEqual(tracks.labels[len(event) :].max(), -1)
+            self.assertAlmostEqual(len(tracks), len(expected), delta=1)
+            is_found, was_found = tracks.labels[: len(event)] >= 0, expected.labels >= 0
+            self.assertLess(np.count_nonzero((is_found != was_found)[is_free]), 5)
+
     def test_radius_is_build_graph(self) -> None:
         options = self.model.config["embedding"]["graph"]
         found = exatrkx.Graph.radius(

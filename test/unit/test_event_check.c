@@ -84,7 +84,7 @@ static void make_misaligned(etx_event *event)
 
 static void make_crowd(etx_event *event)
 {
-    for (int64_t i = 1; i < CROWD; i++) {
+    for (int64_t i = event->n_hits - CROWD; i < event->n_hits; i++) {
         event->volume_id[i] = event->volume_id[0];
         event->layer_id[i] = event->layer_id[0];
         event->module_id[i] = event->module_id[0];

@@ -184,7 +184,7 @@ ETX_TEST(test_recorded_tracks, .rows = ROWS(finders))
 ETX_TEST(test_recorded_fits)
 {
     static const double expected[N_RECORDED] = {
-        -6498.76253, 19506.9822, 37096.3554, 6722010};
+        -6676.60452, 16693.2142, 36655.042, 4710443};
     scoped_context *context = etx_test_context();
     scoped_model *model = NULL;
     scoped_event *event = NULL;

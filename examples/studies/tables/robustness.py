@@ -112,6 +112,8 @@ SIMULATED: dict[str, tuple[str, ...]] = {
     "TrackML's beam spot": ("--beam-spot", "trackml"),
     "collisions within 300 mm": ("--beam-spot", "flat"),
     "touching clusters merged": ("--merge",),
+    "3 modules in line with 1000 noise hits each": ("--hot-modules", "3", "1000"),
+    "5 % of the hits doubled": ("--doubled", "0.05"),
     "twice the collisions": ("--pileup",),
 }
 

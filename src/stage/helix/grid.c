@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/constants.h"
+#include "data/crowds.h"
 #include "stage/helix/arc.h"
 #include "stage/helix/layer_table.h"
 
@@ -32,6 +33,7 @@ etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     const struct etx_completion *completion, const struct etx_event *event)
 {
     struct etx_grid *grid = NULL; /* too large for a stack */
+    uint8_t *is_crowded = NULL;
     const int64_t n = event->n_hits;
     etx_status status;
 
@@ -41,10 +43,14 @@ etx_status etx_grid_make(struct etx_grid **out, struct etx_arena *arena,
     ETX_SCRATCH(grid->bin, arena, n, "bins of hits");
     ETX_SCRATCH(grid->used, arena, n, "bins of hits");
     ETX_CHECK(etx_grid_make_bins(grid, arena, n));
+    ETX_SCRATCH(is_crowded, arena, n, "layers of hits");
+    ETX_CHECK(etx_event_find_crowds(is_crowded, arena, event));
     etx_completion_layers(grid->layer, completion, event);
     for (int64_t i = 0; i < n; i++) {
         const float *const at = event->position + 3 * i;
 
+        if (is_crowded[i])
+            grid->layer[i] = -1;
         grid->row[i] = (struct etx_grid_hit){.x = at[0],
             .y = at[1],
             .z = at[2],
