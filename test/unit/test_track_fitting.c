@@ -325,16 +325,9 @@ ETX_TEST(test_track_fitting_outliers_of_few_hits, .rows = 2)
     ck_assert_int_le(n_outliers, 20 * _i);
 }
 
-/* However far hits are off, a track has as many outliers as it says, or is not
- * fitted and has none. */
-ETX_TEST(test_track_fitting_counts_outliers)
+/* Hits that are off, up to four of a track, by 0.1 to 100 mm. */
+static void move_hits(struct fit_sample *sample)
 {
-    scoped struct fit_sample *sample = new_fit_sample(FIT_MAX_TRACKS, 1.0, 0.0);
-    scoped_tracks *tracks = fit_tracks_of(sample);
-    scoped etx_track_parameters *out =
-        etx_test_alloc(FIT_MAX_TRACKS, sizeof *out);
-    scoped uint8_t *is_outlier = etx_test_alloc(sample->n_hits, 1);
-    etx_fit_options options = options_with(0.0f);
     struct etx_random random;
 
     etx_random_init(&random, 3, 0, 0);
@@ -349,6 +342,20 @@ ETX_TEST(test_track_fitting_counts_outliers)
                 sample->position[3 * i + a] +=
                     (float)(size * (double)etx_random_normal(&random));
         }
+}
+
+/* However far hits are off, a track has as many outliers as it says, or is not
+ * fitted and has none. */
+ETX_TEST(test_track_fitting_counts_outliers)
+{
+    scoped struct fit_sample *sample = new_fit_sample(FIT_MAX_TRACKS, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped etx_track_parameters *out =
+        etx_test_alloc(FIT_MAX_TRACKS, sizeof *out);
+    scoped uint8_t *is_outlier = etx_test_alloc(sample->n_hits, 1);
+    etx_fit_options options = options_with(0.0f);
+
+    move_hits(sample);
     options.max_hit_chi2 = 9.0f;
     fit(out, is_outlier, sample, tracks, 1, &options);
     for (int64_t t = 0; t < FIT_MAX_TRACKS; t++) {
@@ -361,6 +368,36 @@ ETX_TEST(test_track_fitting_counts_outliers)
             ck_assert_int_eq(
                 out[t].n_degrees, 2 * (FIT_N_LAYERS - n) - ETX_N_FIT);
     }
+}
+
+static int32_t count_poll(void *n_polls)
+{
+    (*(int64_t *)n_polls)++;
+    return 0;
+}
+
+/* Cancel is polled once for each track and each hit that is left out. */
+ETX_TEST(test_track_fitting_polls)
+{
+    scoped struct fit_sample *sample = new_fit_sample(FIT_MAX_TRACKS, 1.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped_event *event = NULL;
+    scoped etx_track_parameters *out =
+        etx_test_alloc(FIT_MAX_TRACKS, sizeof *out);
+    int64_t n_polls = 0;
+    int64_t n_outliers = 0;
+    scoped_context *context = etx_test_context_with(1, 0, count_poll, &n_polls);
+    etx_fit_options options = options_with(0.0f);
+
+    move_hits(sample);
+    event = fit_event_of(sample);
+    options.max_hit_chi2 = 9.0f;
+    ck_assert_ok(etx_fit_tracks(
+        out, NULL, tracks, context, event, &sample->detector, NULL, &options));
+    for (int64_t t = 0; t < FIT_MAX_TRACKS; t++)
+        n_outliers += out[t].n_outliers;
+    ck_assert_int_gt(n_outliers, FIT_MAX_TRACKS);
+    ck_assert_int_ge(n_polls, FIT_MAX_TRACKS + n_outliers);
 }
 
 /* Hits on a line, as without a field: no helix leads through three of them. */

@@ -225,25 +225,31 @@ static void write_parameters(etx_track_parameters *out,
     out->n_degrees = worker->equations.n_rows - ETX_N_PATH;
 }
 
-static void fit_track(const struct fit *fit, struct worker *worker,
+static etx_status fit_track(const struct fit *fit, struct worker *worker,
     struct worker *spare, int64_t track)
 {
     const int64_t n =
         fit->tracks->offset[track + 1] - fit->tracks->offset[track];
     etx_track_parameters *out = &fit->out[track];
     double parameters[ETX_N_PATH];
+    etx_status status;
 
     memset(out, 0, sizeof *out);
+    ETX_CHECK(etx_check_cancelled(fit->stream));
     if (n < MIN_HITS || n > ETX_FIT_MAX_HITS)
-        return;
+        return ETX_OK;
     collect_hits(&worker->hits, fit, track);
     if (!fit_hits(worker, parameters, fit))
-        return;
-    if (fit->options->max_hit_chi2 > 0.0f)
-        while (remove_outlier(worker, spare, parameters, fit))
-            out->n_outliers++;
+        return ETX_OK;
+    while (fit->options->max_hit_chi2 > 0.0f &&
+           remove_outlier(worker, spare, parameters, fit)) {
+        out->n_outliers++;
+        ETX_CHECK(etx_check_cancelled(fit->stream));
+    }
     write_parameters(out, worker, parameters);
     out->n_holes = count_holes(worker, fit);
+done:
+    return status;
 }
 
 static etx_status fit_block(void *argument, int64_t block, int32_t worker)
@@ -253,12 +259,9 @@ static etx_status fit_block(void *argument, int64_t block, int32_t worker)
     etx_status status = ETX_OK;
 
     for (int64_t t = block * BLOCK;
-         t < (block + 1) * BLOCK && t < fit->tracks->n_tracks &&
-         status == ETX_OK;
-         t++) {
-        fit_track(fit, mine, mine + 1, t);
-        status = etx_check_cancelled(fit->stream);
-    }
+         t < (block + 1) * BLOCK && t < fit->tracks->n_tracks; t++)
+        ETX_CHECK(fit_track(fit, mine, mine + 1, t));
+done:
     return status;
 }
 
