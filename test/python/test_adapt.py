@@ -212,6 +212,22 @@ class Adapt(FolderCase):
         self.assertNotEqual(whole.pop("continue"), stopped.pop("continue"))
         self.assertEqual(whole, stopped)
 
+    def test_other_inputs(self) -> None:
+        """Work of other events is refused; what was about to be removed is none."""
+        event, work = events()[0], self.folder / "work"
+        adaptation.same_inputs([event], [1], work)
+        adaptation.same_inputs([event], [1], work)
+        bare = exatrkx.Event.from_arrays(
+            event.positions, particle_ids=event.particle_ids, particles=event.particles
+        )
+        for others, settings in (([bare], [1]), ([event], [2]), ([event, event], [1])):
+            with self.assertRaisesRegex(exatrkx.FileError, "other events or settings"):
+                adaptation.same_inputs(others, settings, work)
+        (work / "gnn.safetensors").touch()
+        (work / "inputs").unlink()
+        adaptation.same_inputs([bare], [2], work)
+        self.assertEqual([path.name for path in work.iterdir()], ["inputs"])
+
     def run_main(self, *arguments: object) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

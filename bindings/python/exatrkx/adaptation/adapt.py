@@ -205,17 +205,36 @@ def split(events: Sequence[Event]) -> tuple[list[Event], list[Event]]:
     )
 
 
-def same_inputs(events: Sequence[Event], settings: Sequence[Any], work: Path) -> None:
-    """OUT.work is of these events and settings; FileError."""
+def digest_of(events: Sequence[Event], settings: Sequence[Any]) -> str:
+    """Of all that trainings and choices depend on."""
     digest = hashlib.sha256(repr(settings).encode())
     for event in events:
-        digest.update(event.positions.tobytes())
-        digest.update(np.asarray(event.particle_ids).tobytes())
-    work.mkdir(parents=True, exist_ok=True)
+        for array in (
+            event.positions,
+            event.features,
+            event.modules,
+            event.cell_features,
+            event.cluster_positions,
+            event.particle_ids,
+            event.particles,
+            event.weights,
+            *(event.shared_hits or ()),
+        ):
+            found = np.asarray(array if array is not None else [])
+            digest.update(f"{found.shape} {found.dtype}".encode() + found.tobytes())
+    return digest.hexdigest()
+
+
+def same_inputs(events: Sequence[Event], settings: Sequence[Any], work: Path) -> None:
+    """OUT.work is of these events and settings; FileError. What has no stamp was about
+    to be removed."""
+    digest = digest_of(events, settings)
     stamp = work / "inputs"
     if not stamp.exists():
-        whole_file.write(str(stamp), digest.hexdigest().encode())
-    elif stamp.read_text() != digest.hexdigest():
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        whole_file.write(str(stamp), digest.encode())
+    elif stamp.read_text() != digest:
         raise _errors.FileError(
             f"{work}: of other events or settings; remove it to begin again"
         )
@@ -234,8 +253,9 @@ def adapt(
     """Write a model for the detector of events, which have truth, and a report next to
     it (OUT.json, OUT.html); return the report.
 
-    seconds are of a core of the tables; searches of options come on top. start: a model to begin with in place of the best shipped one. say is called
-    with each line of progress.
+    seconds are of a core of the tables; searches of options come on top. start: a
+    model to begin with in place of the best shipped one. say is called with each line
+    of progress.
     """
     used = Context() if context is None else context
     work = Path(out + ".work")
