@@ -6,7 +6,7 @@
 
 #include "base/constants.h"
 #include "base/random.h"
-#include "stage/helix/crossing.h"
+#include "stage/helix/layer_crossing.h"
 
 #include <math.h>
 
@@ -169,4 +169,23 @@ ETX_TEST(test_helix_does_not_come)
     helix.slope = 0.0;
     ck_assert(!etx_helix_residual(&residual, &helix, helix.curvature,
         (const float[]){0.0f, 50.0f, 400.0f}, false));
+}
+
+/* Windows up to 25 mm across and 50 mm along a layer are used, wider ones not.
+ */
+ETX_TEST(test_helix_widest_windows)
+{
+    static const struct etx_completion_window used = {
+        .transverse = 25.0f, .longitudinal = 50.0f};
+    struct etx_completion_window window = used;
+
+    ck_assert(etx_window_is_known(&window));
+    window.transverse = nextafterf(25.0f, INFINITY);
+    ck_assert(!etx_window_is_known(&window));
+    window = used;
+    window.longitudinal = nextafterf(50.0f, INFINITY);
+    ck_assert(!etx_window_is_known(&window));
+    window = used;
+    window.transverse = 0.0f;
+    ck_assert(!etx_window_is_known(&window));
 }
