@@ -80,7 +80,7 @@ ETX_TEST(test_limits_json_values, .rows = 2)
 ETX_TEST(test_limits_json_depth, .rows = 2)
 {
     const size_t depth = ETX_CONFIG_MAX_DEPTH + (size_t)_i;
-    scoped char *text = make_text("", "[", "]]]]]]]]]" + (1 - _i), 2 * depth);
+    scoped char *text = make_text("", "[", &"]]]]]]]]]"[1 - _i], 2 * depth);
     struct etx_json *json = NULL;
 
     check(etx_json_parse(&json, "it", text, 2 * depth, ETX_CONFIG_MAX_DEPTH),
