@@ -8,6 +8,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import signal
+import sys
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -212,6 +216,70 @@ class Adapt(FolderCase):
         self.assertNotEqual(whole.pop("continue"), stopped.pop("continue"))
         self.assertEqual(whole, stopped)
 
+    def fork(self, name: str, point: int = -1, seconds: float = 0.0) -> tuple[int, float]:
+        """An adaptation on two threads in a child, that kills itself at a point, a step
+        of a training or a change of a file, or is killed after seconds. How the
+        child ended, 0 where it was done, and its seconds."""
+        begin = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            left = [point]
+
+            def pass_point(*_: object) -> None:
+                left[0] -= 1
+                if left[0] == -1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            def hook(event: str, arguments: tuple[Any, ...]) -> None:
+                if event.startswith("os.") and str(self.folder / name) in str(arguments):
+                    pass_point()
+
+            sys.addaudithook(hook)
+            step = exatrkx.Trainer.step
+            with mock.patch.object(
+                exatrkx.Trainer, "step", lambda trainer: (pass_point(), step(trainer))[1]
+            ):
+                out = str(self.folder / name)
+                adapt(events()[:2], out, seconds=1.0, start="default", context=exatrkx.Context(2))
+            os._exit(0)
+        if seconds:
+            time.sleep(seconds)
+            os.kill(child, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return code, time.monotonic() - begin
+
+    def test_killed(self) -> None:
+        """Killed at any step and at any change of a file, or at any time, and called
+        again: the same bytes, and nothing else is left."""
+        self.use_few_trials()
+        for name, value in (("MIN_STEPS", 4), ("MAX_STEPS", 4), ("CHECKPOINT_SECONDS", 0.0)):
+            patch = mock.patch.object(stages, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        whole, seconds = self.fork("whole")
+        self.assertEqual(whole, 0)
+        for point in range(1000):
+            name = f"killed{point}"
+            code, _ = self.fork(name, point)
+            if code == 0:
+                break
+            self.assertEqual((code, self.fork(name)[0]), (-signal.SIGKILL, 0))
+            self.assert_same_files(name)
+        self.assertGreater(point, 20)
+        codes = [self.fork("timed", seconds=k * seconds / 8)[0] for k in range(1, 8)]
+        self.assertIn(-signal.SIGKILL, codes)
+        self.assertEqual(self.fork("timed")[0], 0)
+        self.assert_same_files("timed")
+
+    def assert_same_files(self, name: str) -> None:
+        for end in ("", ".json", ".html"):
+            whole, other = (
+                (self.folder / (one + end)).read_bytes().replace(one.encode(), b"")
+                for one in ("whole", name)
+            )
+            self.assertEqual(whole, other, name + end)
+        self.assertEqual(len(list(self.folder.glob(name + "*"))), 3)
+
     def test_other_inputs(self) -> None:
         """Work of other events is refused; what was about to be removed is none."""
         event, work = events()[0], self.folder / "work"
@@ -249,6 +317,8 @@ class Adapt(FolderCase):
         code, _, err = self.run_main(self.folder, "--out", self.folder / "m")
         self.assertEqual(code, 1)
         self.assertIn("no *-hits.csv", err)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "give another name"):
+            self.adapt("m", start=str(self.folder / "m"))
 
 
 if __name__ == "__main__":

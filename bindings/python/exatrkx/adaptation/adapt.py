@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ from .._event import Event
 from .._events import Events
 from .._model import Detector, Model
 from .._options import FirstPassOptions
-from .._shipped import MODELS
+from .._shipped import MODELS, model_file
 from .._training import Report, learn_completion, learn_first_pass
 from ..files import whole_file
 from . import report as reports
@@ -258,8 +259,13 @@ def adapt(
     of progress.
     """
     used = Context() if context is None else context
-    work = Path(out + ".work")
-    same_inputs(events, [seconds, from_scratch, start], work)
+    target = os.path.realpath(out)
+    work = Path(target + ".work")
+    first = None if start is None else Path(model_file(start))
+    if first is not None and os.path.realpath(first) == target:
+        raise _errors.ArgumentError(f"{out}: the model to begin with; give another name")
+    begin = None if first is None else hashlib.sha256(first.read_bytes()).hexdigest()
+    same_inputs(events, [seconds, from_scratch, begin], work)
     job = Adaptation(events, work, seconds, used, say)
     for name, value in job.facts.lines():
         say(f"{name}: {value}")
@@ -267,21 +273,24 @@ def adapt(
         say(f"warning: {doubt}")
     names = MODELS if job.facts.has_cells else ("positions", "default", "accurate")
     job.start([start] if start else names)
-    first = job.chooser.best()[1]
+    at_start = job.chooser.best()[1]
     job.learn_tables()
     job.options()
     if job.train_networks(from_scratch):
         job.learn_tables()
         job.options()
     model, _ = job.chooser.best()
-    model.save(out)
-    found = reports.report(job.facts, job.chooser, first, model, job.validation, used)
+    found = reports.report(job.facts, job.chooser, at_start, model, job.validation, used)
     found["more"] = reports.more(
         model, job.training[: len(job.validation)], job.chooser.best()[1], job.curves, used
     )
     found["continue"] = f"exatrkx adapt EVENTS --start {out} --out NEW --time {2 * seconds:g}"
-    whole_file.write(out + ".json", json.dumps(found, indent=1).encode())
-    whole_file.write(out + ".html", reports.page(found).encode())
+    result = work / "result"
+    model.save(result)
+    whole_file.write(f"{result}.json", json.dumps(found, indent=1).encode())
+    whole_file.write(f"{result}.html", reports.page(found).encode())
+    for end in ("", ".json", ".html"):  # nothing half written, wherever it is killed
+        os.replace(f"{result}{end}", target + end)
     shutil.rmtree(work)
     return found
 

@@ -6,7 +6,6 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -173,7 +172,5 @@ def train(
             trainer.save_checkpoint(checkpoint)
             raise
         model = trainer.model()
-    for path in (checkpoint, checkpoint.with_name(checkpoint.name + ".earlier")):
-        if path.exists():
-            os.remove(path)
+    checkpoint.unlink(missing_ok=True)
     return model
