@@ -184,7 +184,7 @@ ETX_TEST(test_recorded_tracks, .rows = ROWS(finders))
 ETX_TEST(test_recorded_fits)
 {
     static const double expected[N_RECORDED] = {
-        -6676.60452, 16693.2142, 36655.042, 4710443};
+        -6634.2032, 16341.1212, 37362.4822, 4850815};
     scoped_context *context = etx_test_context();
     scoped_model *model = NULL;
     scoped_event *event = NULL;

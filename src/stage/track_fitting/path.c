@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define CURVATURE   -0.299792458e-3 /* 1/mm per T and 1/GeV; positive is left */
-#define MAX_ARC     100.0           /* mm of linear field */
+#define MAX_ARC     100.0           /* mm in space of linear field */
 #define MAX_ARCS    200
 #define REACHED     1e-7 /* mm */
 #define PARALLEL    1e-6 /* cosine between a path and a plane that it misses */
@@ -196,6 +196,9 @@ bool etx_path_reach(struct etx_path_point *point,
     const struct etx_path_field *field, const double origin[3],
     const double normal[3])
 {
+    const double slope = point->direction[2];
+    const double max_s = MAX_ARC / sqrt(1.0 + slope * slope);
+
     for (int k = 0; k < MAX_ARCS; k++) {
         const double *at = point->position;
         const double to[3] = {
@@ -205,7 +208,7 @@ bool etx_path_reach(struct etx_path_point *point,
         if (!(fabs(along) >= PARALLEL))
             return false;
         const double whole = dot(to, normal) / along;
-        const double s = fmax(-MAX_ARC, fmin(MAX_ARC, whole));
+        const double s = fmax(-max_s, fmin(max_s, whole));
         if (fabs(s) < REACHED)
             return true;
         follow_arc(point, field, s);
