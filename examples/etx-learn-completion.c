@@ -156,7 +156,9 @@ static etx_status learn_map(etx_model **model, const struct options *o,
         (const etx_event *const *)events->event, events->n, &options);
 }
 
-/* *model: start with completion and, unless it is not wanted, first pass. */
+/* *model: start with completion and, unless it is not wanted, first pass. The
+ * completion alone, and why, where it may be missing and cannot be learned.
+ */
 static etx_status learn_tracks(etx_model **model, const struct options *o,
     const etx_model *start, const struct training_events *events)
 {
@@ -169,6 +171,11 @@ static etx_status learn_tracks(etx_model **model, const struct options *o,
     }
     status = etx_model_learn_first_pass(model, completed,
         (const etx_event *const *)events->event, events->n, NULL);
+    if (status == ETX_ERR_ARGUMENT && o->first_pass < 0) {
+        (void)program_failed("no first pass");
+        *model = completed;
+        return ETX_OK;
+    }
     etx_model_free(completed);
     return status;
 }
@@ -188,8 +195,9 @@ static int learn(const struct options *o, const etx_model *start,
     else
         printf("%s: %s from %lld events\n", o->out,
             o->module_map != NULL ? "module map"
-            : o->first_pass != 0  ? "completion and first pass"
-                                  : "completion",
+            : etx_model_has_stage(model, ETX_STAGE_FIRST_PASS)
+                ? "completion and first pass"
+                : "completion",
             (long long)events->n);
     etx_model_free(model);
     return result;

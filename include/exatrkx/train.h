@@ -75,7 +75,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_learn_completion(etx_model **out,
  * beam line begin with, how well a helix predicts the third hit, and where they
  * begin. options NULL: the defaults. Errors as etx_model_learn_completion; and
  * ETX_ERR_ARGUMENT when the model has no completion, or the events no track
- * from the beam line. */
+ * from the beam line, or tracks that are no helices about z. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_learn_first_pass(etx_model **out,
     const etx_model *model, const etx_event *const *events, int64_t n_events,
     const etx_first_pass_options *options);

@@ -5,7 +5,8 @@
  * particles often begin with them. Other seeds are those with which particles
  * would often begin if they lacked one of their first three hits. The residuals
  * of the third hit from the helix through the beam line and the other two give
- * the windows; where these helices meet the beam line, its length.
+ * the windows; where these helices meet the beam line, its length. The field
+ * that bends whole tracks says whether they are helices.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "learn/learn_table.h"
@@ -32,6 +33,7 @@
 #define MIN_BEGINS   0.3   /* of its own tracks begin with a seed */
 #define MIN_LACKING  0.02  /* of all seeds, that lack a hit */
 #define BEAM_TAIL    0.002 /* of the tracks, at either end of the beam */
+#define MAX_SPREAD   0.3   /* T, of a field; straight tracks have less */
 
 /* Three hits of a particle on three layers: [0] after each other, [1] the first
  * three without one of the first three. */
@@ -43,8 +45,9 @@ struct triplets {
 struct learning {
     const struct etx_completion *completion;
     struct triplets triplets[2];
-    int32_t *begin;       /* [N_KEYS] of those after each other the first */
-    struct etx_samples z; /* mm, where tracks begin; all of one key */
+    int32_t *begin;           /* [N_KEYS] of those after each other the first */
+    struct etx_samples z;     /* mm, where tracks begin; all of one key */
+    struct etx_samples field; /* T, along z; all of one key */
 };
 
 static int64_t layers_key(const int32_t *layer)
@@ -138,6 +141,25 @@ done:
     return status;
 }
 
+/* The field along z that bends the hits [n] of a particle. */
+static etx_status add_field(struct learning *learning,
+    const struct etx_event *event, const etx_particle *particle,
+    const int32_t *hit, int64_t n)
+{
+    const float *const momentum = particle->momentum;
+    const double curvature =
+        etx_curvature_through(event->position + 3 * (int64_t)hit[0],
+            event->position + 3 * (int64_t)hit[n / 2],
+            event->position + 3 * (int64_t)hit[n - 1]);
+    const float field =
+        (float)(-curvature * (double)particle->charge *
+                hypot((double)momentum[0], (double)momentum[1]) /
+                ETX_GEV_PER_T_MM);
+
+    return isfinite(field) ? etx_samples_add(&learning->field, 0, &field)
+                           : ETX_OK;
+}
+
 static etx_status add_event(
     struct learning *learning, const struct etx_event *event)
 {
@@ -150,8 +172,11 @@ static etx_status add_event(
         const int32_t n = chains.begin[p + 1] - first;
 
         ETX_CHECK(etx_cancel_poll());
-        if (n >= MIN_HITS && comes_from_beam(&event->particles[p]))
-            ETX_CHECK(add_particle(learning, &chains, chains.hit + first, n));
+        if (n < MIN_HITS || !comes_from_beam(&event->particles[p]))
+            continue;
+        ETX_CHECK(add_field(
+            learning, event, &event->particles[p], chains.hit + first, n));
+        ETX_CHECK(add_particle(learning, &chains, chains.hit + first, n));
     }
 done:
     etx_true_chains_free(&chains);
@@ -254,6 +279,29 @@ done:
     return status;
 }
 
+/* Helices of a field along z, or straight: seeds and windows describe no other
+ * tracks, and such a first pass takes their hits. */
+static etx_status check_field(const struct learning *learning)
+{
+    const int64_t n = learning->field.n;
+    float *const field = learning->field.value;
+    etx_status status;
+
+    if (n < ETX_MIN_SAMPLES)
+        return ETX_OK;
+    ETX_CHECK(etx_sort_floats(field, n));
+    const double middle = (double)field[n / 2];
+    const double spread =
+        0.5 * ((double)field[3 * n / 4] - (double)field[n / 4]);
+    if (spread > MAX_SPREAD && spread > 0.5 * fabs(middle))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "first pass: true tracks are no helices about z (field %.9g T, "
+            "spread %.9g T)",
+            round(100.0 * middle) / 100.0, round(100.0 * spread) / 100.0);
+done:
+    return status;
+}
+
 etx_status etx_learn_first_pass(struct etx_model *model,
     const struct etx_event *const *events, int64_t n_events,
     const void *options)
@@ -261,7 +309,8 @@ etx_status etx_learn_first_pass(struct etx_model *model,
     struct learning learning = {.completion = model->completion,
         .triplets = {{.residuals.width = ETX_N_RESIDUALS},
             {.residuals.width = ETX_N_RESIDUALS}},
-        .z.width = 1};
+        .z.width = 1,
+        .field.width = 1};
     struct etx_first_pass *table = NULL;
     etx_status status;
 
@@ -274,6 +323,7 @@ etx_status etx_learn_first_pass(struct etx_model *model,
         ETX_CHECK(etx_true_chains_check(events[e], e));
         ETX_CHECK(add_event(&learning, events[e]));
     }
+    ETX_CHECK(check_field(&learning));
     const int64_t n_seeds = list_seeds(NULL, &learning);
     const int64_t n_rows[] = {n_seeds, n_seeds, 1};
     ETX_CHECK(etx_table_create(&table, &etx_first_pass_kind, n_rows));
@@ -293,5 +343,6 @@ done:
     }
     etx_free(learning.begin);
     etx_samples_free(&learning.z);
+    etx_samples_free(&learning.field);
     return status;
 }

@@ -46,6 +46,23 @@ ETX_TEST(test_first_pass_finds_tracks, .rows = 2)
     ck_assert_double_gt(timing.seconds, 0.0);
 }
 
+/* Tracks that a field along z does not bend: half of them turn the wrong way.
+ */
+ETX_TEST(test_first_pass_other_field)
+{
+    scoped struct sample *sample = new_sample(1);
+    scoped_model *model = learn_completion(sample);
+    etx_model *learned = NULL;
+
+    for (int64_t p = 0; p < N_PARTICLES; p++)
+        sample->particle[p].charge = p % 2 == 0 ? 1 : -1;
+    scoped_event *event = event_of(sample);
+    const etx_event *const events[] = {event};
+    ck_assert_refused(
+        etx_model_learn_first_pass(&learned, model, events, 1, NULL),
+        "no helices about z (field ");
+}
+
 /* The event without a field: its particles fly straight on. */
 static void straighten(struct sample *sample)
 {

@@ -246,11 +246,16 @@ static FILE *open_file(char **path, const char *name)
 }
 
 /* Particle p on layer l: a helix from the beam line. */
+static double find_bend(int p)
+{
+    return 1e-3 * ((p % 200) - 99.5) / 100.0;
+}
+
 static void find_hit(float *position, int p, int l)
 {
     const double r = 30.0 + 90.0 * l;
-    const double bend = 1e-3 * ((p % 200) - 100) / 100.0;
-    const double phi = 2.0 * ETX_PI * p / N_PARTICLES + asin(0.5 * r * bend);
+    const double phi =
+        2.0 * ETX_PI * p / N_PARTICLES + asin(0.5 * r * find_bend(p));
 
     position[0] = (float)(r * cos(phi));
     position[1] = (float)(r * sin(phi));
@@ -317,10 +322,13 @@ static void write_particles(struct work *work)
     FILE *file = open_file(&work->particles, "e-particles.csv");
 
     fputs("particle_id,vx,vy,vz,px,py,pz,q,nhits\n", file);
-    for (int p = 0; p < N_PARTICLES; p++)
+    for (int p = 0; p < N_PARTICLES; p++) {
+        const double pt = 6e-4 / fabs(find_bend(p)); /* in 2 T */
+
         fprintf(file, "%lld,0,0,0,%.6g,%.6g,0.1,%d,%d\n",
-            ((long long)p + 1) << 30, cos(p), sin(p), p % 2 == 0 ? 1 : -1,
-            N_LAYERS);
+            ((long long)p + 1) << 30, pt * cos(p), pt * sin(p),
+            find_bend(p) > 0.0 ? 1 : -1, N_LAYERS);
+    }
     ck_assert_int_eq(fclose(file), 0);
 }
 
