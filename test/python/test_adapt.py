@@ -48,30 +48,42 @@ class Facts(unittest.TestCase):
     def test_shipped_events(self) -> None:
         found = facts.look(events())
         self.assertEqual(found.n_events, 3)
-        self.assertTrue(found.has_cells and found.has_solenoid and found.is_symmetric)
+        self.assertTrue(found.has_cells and found.has_helices and found.is_symmetric)
         self.assertAlmostEqual(found.field, 1.9, delta=0.1)
         self.assertGreater(found.n_layers, 30)
         self.assertAlmostEqual(found.radius, 1020, delta=20)
         self.assertEqual(len(found.warnings), 1)  # three events are few
 
-    def test_straight_tracks(self) -> None:
-        """Hits along straight lines are no helices of the momenta's charge."""
+    def lines(self, bent: float) -> facts.Facts:
+        """Of events of lines that turn in x with pz, as beyond a magnet."""
         rng = np.random.default_rng(1)
         direction = rng.normal(size=(20, 3))
         away = np.arange(1, 9)[None, :, None] * 100.0
-        hits = (direction[:, None] * away).reshape(-1, 3)
+        hits = direction[:, None] * away
+        hits[:, :, 0] += bent * np.maximum(away[:, :, 0] - 400, 0)
         particles = np.zeros(20, exatrkx.PARTICLE)
         particles["id"], particles["charge"] = np.arange(1, 21), 1
         particles["momentum"] = direction
+        hits = hits.reshape(-1, 3)
         event = exatrkx.Event.from_arrays(
-            hits + rng.normal(0, 1, hits.shape),
+            hits + rng.normal(0, 0.01, hits.shape),
             particle_ids=np.repeat(particles["id"], 8),
             particles=particles,
         )
-        found = facts.look([event])
-        self.assertFalse(found.has_solenoid)
-        self.assertIn("no helices about z", "".join(found.warnings))
+        return facts.look([event])
+
+    def test_straight_tracks(self) -> None:
+        """They are helices without a field; hits without modules have a warning."""
+        found = self.lines(0.0)
+        self.assertTrue(found.has_helices)
+        self.assertAlmostEqual(found.field, 0.0, delta=0.05)
+        self.assertNotIn("no helices", "".join(found.warnings))
         self.assertIn("no modules", "".join(found.warnings))
+
+    def test_other_field(self) -> None:
+        found = self.lines(0.5)
+        self.assertFalse(found.has_helices)
+        self.assertIn("no helices about z", "".join(found.warnings))
 
     def test_unit(self) -> None:
         event = events()[0]
@@ -166,7 +178,7 @@ class Adapt(FolderCase):
 
         out = str(self.folder / name)
         context = exatrkx.Context(1)
-        return adapt(events(), out, seconds=1.0, context=context, say=say, **more)
+        return adapt(events(), out, seconds=0.2, context=context, say=say, **more)
 
     def use_few_trials(self) -> None:
         """The trainings are what takes time then."""
@@ -194,6 +206,15 @@ class Adapt(FolderCase):
         for curve in found["more"]["curves"].values():
             self.assertEqual(len(curve), stages.N_VALIDATIONS)
         self.assertFalse((self.folder / "model.work").exists())
+
+    def test_without_modules(self) -> None:
+        """Networks alone, whatever the shipped models have."""
+        self.use_few_trials()
+        bare = [copy_of(event, modules=None) for event in events()]
+        with mock.patch(f"{__name__}.events", lambda: bare):
+            found = self.adapt("bare", start="positions")
+        self.assertIn("hits have no modules", "".join(found["warnings"]))
+        self.assertIn("gnn", found["more"]["curves"])
 
     def test_stopped(self) -> None:
         """Stopped in each training and called again: the same bytes."""
@@ -283,7 +304,9 @@ class Adapt(FolderCase):
     def test_other_inputs(self) -> None:
         """Work of other events is refused; what was about to be removed is none."""
         event, work = events()[0], self.folder / "work"
-        adaptation.same_inputs([event], [1], work)
+        adaptation.same_inputs([event], [0], work)
+        adaptation.same_inputs([event], [1], work)  # nothing was done
+        (work / "gnn.curve").touch()
         adaptation.same_inputs([event], [1], work)
         bare = exatrkx.Event.from_arrays(
             event.positions, particle_ids=event.particle_ids, particles=event.particles

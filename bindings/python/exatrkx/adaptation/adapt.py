@@ -1,12 +1,13 @@
 """adapt -- from events of a detector to a model for it.
 
-    exatrkx adapt EVENTS --out model.safetensors [--time 600]
+    exatrkx adapt EVENTS --out model.safetensors [--time 200]
 
 Looks at the events, takes the shipped model that finds most of their tracks,
 learns what its first pass and completion know of the layers, trains the networks
 further and sets radius, cuts, bounds and labels. Every step is kept only if the
 tracks of validation events, a fifth of all, get better by it; so the result is
-never worse than the model it began with, on them. --from-scratch: new weights.
+never worse than the model it began with, on them. --from-scratch: new weights,
+whatever they find.
 
 Killed or stopped, the same command goes on, and makes the same bytes as if it had
 not been: what is done stands in OUT.work, which goes when all is.
@@ -22,6 +23,7 @@ import json
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,8 +56,8 @@ GRAPH_GRID: dict[str, Sequence[Any]] = {
 }
 LABELS = {
     "best_first": (0.01, 0.02, 0.05, 0.1, 0.2, 0.4),
-    "walkthrough": (0.3, 0.5, 0.7),
-    "components": (0.3, 0.5, 0.7, 0.9),
+    "walkthrough": (0.02, 0.05, 0.1, 0.3, 0.5, 0.7),
+    "components": (0.1, 0.3, 0.5, 0.7, 0.9),
 }  # methods and their cuts
 LABEL_GRID: dict[str, Sequence[Any]] = {
     "label.strong_cut": (0.3, 0.45, 0.6),
@@ -150,6 +152,8 @@ class Adaptation:
             config = training(stage, model, self.facts, n, from_scratch)
             steps = self.trained(config, steps)
         trained = model if steps is None else steps
+        if from_scratch:  # whatever the shipped ones find
+            self.chooser.model = self.chooser.quality = None
         is_better = self.chooser.choose("training", labelled(trained))
         self.tell()
         return is_better
@@ -228,10 +232,10 @@ def digest_of(events: Sequence[Event], settings: Sequence[Any]) -> str:
 
 def same_inputs(events: Sequence[Event], settings: Sequence[Any], work: Path) -> None:
     """OUT.work is of these events and settings; FileError. What has no stamp was about
-    to be removed."""
+    to be removed, and where nothing else is, nothing was done."""
     digest = digest_of(events, settings)
     stamp = work / "inputs"
-    if not stamp.exists():
+    if not stamp.exists() or len(list(work.iterdir())) == 1:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         whole_file.write(str(stamp), digest.encode())
@@ -245,7 +249,7 @@ def adapt(
     events: Sequence[Event],
     out: str,
     *,
-    seconds: float = 600.0,
+    seconds: float = 200.0,
     from_scratch: bool = False,
     start: str | None = None,
     context: Context | None = None,
@@ -265,8 +269,8 @@ def adapt(
     if first is not None and os.path.realpath(first) == target:
         raise _errors.ArgumentError(f"{out}: the model to begin with; give another name")
     begin = None if first is None else hashlib.sha256(first.read_bytes()).hexdigest()
-    same_inputs(events, [seconds, from_scratch, begin], work)
     job = Adaptation(events, work, seconds, used, say)
+    same_inputs(events, [seconds, from_scratch, begin], work)
     for name, value in job.facts.lines():
         say(f"{name}: {value}")
     for doubt in job.facts.warnings:
@@ -304,7 +308,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--out", required=True, metavar="M", help="model file; M.json, M.html: report")
     add("--detector", help="detectors.csv of the modules, where events have cells")
     add("--unit", choices=UNITS, default="mm", help="of lengths in the files")
-    add("--time", type=float, default=600.0, metavar="S", help="of trainings, CPU seconds")
+    add("--time", type=float, default=200.0, metavar="S", help="of trainings, CPU seconds")
     add("--start", metavar="MODEL", help="model to begin with; default the best shipped")
     add("--from-scratch", action="store_true", help="train new weights")
     add("--threads", type=int, help="default all cores")
@@ -314,9 +318,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(text, file=sys.stderr, flush=True)
 
     try:
-        detector = Detector.load(options.detector)
-        read = Events(options.events, detector=detector)
-        events = [in_unit(event, options.unit) for event in read]
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always")
+            detector = Detector.load(options.detector)
+            read = Events(options.events, detector=detector)
+            events = [in_unit(event, options.unit) for event in read]
+        if doubts and (options.detector or events[0].cell_features is not None):
+            say(f"warning: {doubts[0].message}; {len(doubts)} such events")
         found = adapt(
             events,
             options.out,

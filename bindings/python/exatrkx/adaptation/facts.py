@@ -19,6 +19,7 @@ GEV_PER_T_MM = 0.299792458e-3
 MIN_CHAIN = 4  # hits of a particle whose curvature is measured
 MIN_EXTENT = 20.0  # mm; detectors are larger
 MIN_FIELD_PT = 0.3  # GeV; of such a particle
+MAX_SPREAD = 0.3  # T; straight tracks have less
 UNITS = {"mm": 1.0, "cm": 10.0, "m": 1000.0}  # mm
 
 
@@ -32,7 +33,7 @@ class Facts:
     noise: float  # share of the hits
     radius: float  # that holds 99.9 % of the hits
     half_length: float  # |z| that holds them
-    n_layers: int  # 0: hits have no modules
+    n_layers: int  # 0: hits of some event have no modules
     has_cells: bool
     is_symmetric: bool  # about z = 0
     median_pt: float
@@ -41,9 +42,9 @@ class Facts:
     warnings: list[str]
 
     @property
-    def has_solenoid(self) -> bool:
-        """Whether true tracks are helices about z."""
-        return abs(self.field) > 2 * self.field_spread
+    def has_helices(self) -> bool:
+        """Whether true tracks are helices about z; straight ones are, too."""
+        return are_helices(self.field, self.field_spread)
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Name and value of each fact, for people."""
@@ -55,6 +56,11 @@ class Facts:
         yield "symmetric about z = 0", "yes" if self.is_symmetric else "no"
         yield "momentum", f"median pT {self.median_pt:.3g} GeV"
         yield "field along z", f"{self.field:.2f} T, spread {self.field_spread:.2f} T"
+
+
+def are_helices(field: float, spread: float) -> bool:
+    """Of the field along z that bends true tracks, as src/learn/first_pass.c has it."""
+    return spread <= max(MAX_SPREAD, abs(field) / 2)
 
 
 def in_unit(event: Event, unit: str) -> Event:
@@ -131,9 +137,10 @@ def look(events: Sequence[Event]) -> Facts:
     z = positions[:, 2]
     radius = float(np.quantile(np.hypot(positions[:, 0], positions[:, 1]), 0.999))
     layers: set[tuple[int, int]] = set()
-    for event in events:
-        if event.modules is not None:
-            layers |= set(map(tuple, np.unique(event.modules[:2].T, axis=0).tolist()))
+    if all(event.modules is not None for event in events):
+        for event in events:
+            volumes_layers = np.asarray(event.modules)[:2].T
+            layers |= set(map(tuple, np.unique(volumes_layers, axis=0).tolist()))
     field = np.concatenate([fields(event) for event in events])
     quartiles = np.quantile(field, [0.25, 0.5, 0.75]) if len(field) else [np.nan] * 3
     momenta = [event.particles["momentum"] for event in events if event.particles is not None]
@@ -158,11 +165,11 @@ def look(events: Sequence[Event]) -> Facts:
 
 def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
     """What seems wrong."""
-    if not abs(facts["field"]) > 2 * facts["field_spread"]:
+    if not are_helices(facts["field"], facts["field_spread"]):
         yield (
             f"true tracks are no helices about z (field {facts['field']:.2f} T, spread "
             f"{facts['field_spread']:.2f} T): no solenoid, wrong units or wrong momenta; "
-            "first pass and completion expect helices"
+            "the first pass expects helices"
         )
     if facts["n_layers"] == 0:
         yield "hits have no modules: no first pass and no completion"

@@ -24,7 +24,7 @@ LENGTHS = ("r", "x", "y", "z", "R", "dr", "dz", "length")  # features in mm
 SHIPPED_RADIUS = 1000.0  # mm, of the detector of the shipped models
 # Seconds of a core for a step: so much, and so much per hit of an event, where the
 # hidden layers are as wide as in default.
-STEP_SECONDS = {"embedding": (0.02, 8e-6), "filter": (0.01, 3e-6), "gnn": (0.01, 6e-5)}
+STEP_SECONDS = {"embedding": (0.001, 3.6e-6), "filter": (0.0005, 1.2e-6), "gnn": (0.001, 1.3e-5)}
 DEFAULT_WIDTH = {"embedding": 128, "filter": 64, "gnn": 32}
 SHARE = {"embedding": 0.3, "filter": 0.2, "gnn": 0.5}  # of the time
 HITS_OF_A_STEP = {"embedding": 10000, "filter": 12000, "gnn": 5000}
@@ -89,14 +89,14 @@ def training(
         },
         "augmentation": {
             "reflect_z": both,
-            "reflect_y": bool(facts.has_solenoid),
-            "rotate_phi": stage == "embedding" and facts.has_solenoid,
+            "reflect_y": bool(facts.has_helices),
+            "rotate_phi": stage == "embedding" and facts.has_helices,
             "drop_hits": 0.05,
-            "jitter": 0.03,
+            "jitter": 0.03 if facts.n_layers else 0.0,
         },
         "validation": {"target_efficiency": 0, "keep_best": True},
     }
-    if "first_pass" in model.stages and not from_scratch:
+    if "first_pass" in model.stages and facts.n_layers and not from_scratch:
         config["augmentation"]["first_pass"] = 0.5
     if stage == "embedding":
         config["sampling"] = {
@@ -157,12 +157,13 @@ def train(
                 trainer.add(event, validation=bool(is_validation))
         if checkpoint.exists():
             trainer.load_checkpoint(checkpoint)
-        every = max(trainer.n_steps // N_VALIDATIONS, 1)
+        n = trainer.n_steps
+        validated = {n * k // N_VALIDATIONS for k in range(1, N_VALIDATIONS + 1)}
         saved = time.monotonic()
         try:
-            while trainer.steps_done < trainer.n_steps:
+            while trainer.steps_done < n:
                 found = trainer.step()
-                if found.step % every == 0 or found.step == trainer.n_steps:
+                if found.step in validated:
                     found = trainer.validate()
                 report(found)
                 if time.monotonic() - saved > CHECKPOINT_SECONDS:
