@@ -2,8 +2,9 @@
 
 .PHONY: install uninstall dist sbom
 
-# Data and models of the programs.
-SHIPPED := $(wildcard examples/data/*.csv.gz examples/models/*.safetensors)
+# Data, models and configs of the programs.
+SHIPPED := $(wildcard examples/data/*.csv.gz examples/models/*.safetensors \
+    examples/configs/*.json)
 
 # What the files of pkgconfig/ say of this build and where it goes.
 FILL_IN = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|' -e \
@@ -13,7 +14,7 @@ FILL_IN = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|' -e \
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin \
 	    $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR)/data \
-	    $(DESTDIR)$(DATADIR)/models
+	    $(DESTDIR)$(DATADIR)/models $(DESTDIR)$(DATADIR)/configs
 	install -m 644 include/exatrkx/*.h include/exatrkx/*.hpp \
 	    $(DESTDIR)$(PREFIX)/include/exatrkx/
 	install -m 755 $(SONAME) $(DESTDIR)$(LIBDIR)/
@@ -36,6 +37,8 @@ install: all
 	install -m 644 $(filter examples/data/%,$(SHIPPED)) $(DESTDIR)$(DATADIR)/data/
 	install -m 644 $(filter examples/models/%,$(SHIPPED)) \
 	    $(DESTDIR)$(DATADIR)/models/
+	install -m 644 $(filter examples/configs/%,$(SHIPPED)) \
+	    $(DESTDIR)$(DATADIR)/configs/
 
 # Others may have files in DATADIR: what is not ours stays, with its folder.
 uninstall:
@@ -50,7 +53,7 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/cmake/exatrkx
 	rm -f $(patsubst examples/%,$(DESTDIR)$(DATADIR)/%,$(SHIPPED))
 	for folder in $(DESTDIR)$(DATADIR)/data $(DESTDIR)$(DATADIR)/models \
-	    $(DESTDIR)$(DATADIR); do if [ -d $$folder ]; then \
+	    $(DESTDIR)$(DATADIR)/configs $(DESTDIR)$(DATADIR); do if [ -d $$folder ]; then \
 	    rmdir --ignore-fail-on-non-empty $$folder; fi; done
 
 dist:

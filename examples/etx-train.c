@@ -68,7 +68,10 @@ static void check_options(const struct options *o)
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"config", "FILE", "training configuration, JSON", .text = &o->config},
+        {"config", "FILE",
+            "training configuration, JSON, or embedding, filter, gnn, "
+            "filter_further or gnn_further",
+            .text = &o->config},
         {"data", "DIR", "training events: a folder or a prefix; repeatable",
             .list = &o->data},
         {"validation", "DIR",

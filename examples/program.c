@@ -368,13 +368,12 @@ static char *choose_file(
     return found;
 }
 
-/* The path of the model that ships as name; NULL when name is no such name or
- * a file of its own. */
-static char *shipped_model(const char *name)
+char *program_shipped_name(
+    const char *folder, const char *name, const char *ending)
 {
     char relative[64];
     const int n =
-        snprintf(relative, sizeof relative, "models/%s.safetensors", name);
+        snprintf(relative, sizeof relative, "%s/%s%s", folder, name, ending);
 
     if (strchr(name, '/') != NULL || n < 0 || (size_t)n >= sizeof relative ||
         access(name, F_OK) == 0)
@@ -407,7 +406,9 @@ void program_check_event(const char *name, const etx_event *event,
 
 int program_model(etx_model **out, const char *path)
 {
-    char *named = path == NULL ? NULL : shipped_model(path);
+    char *named = path == NULL
+                      ? NULL
+                      : program_shipped_name("models", path, ".safetensors");
     char *file = named != NULL ? named
                                : choose_file(path, "models/default.safetensors",
                                      "--model");

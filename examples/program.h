@@ -123,6 +123,10 @@ int64_t program_find_particle(const etx_event *event, int64_t id);
  * the build, or examples), or NULL; the caller frees it. Ends the program where
  * ETX_DATA is no folder. */
 char *program_shipped_file(const char *relative);
+/* Path of the shipped file folder/name + ending; NULL when name is no such name
+ * or a file of its own. */
+char *program_shipped_name(
+    const char *folder, const char *name, const char *ending);
 
 /* Allocate or end the program. */
 void *program_allocate(int64_t count, size_t size);

@@ -120,11 +120,13 @@ static char *read_text(const char *path)
 
 char *training_read_config(const char *path)
 {
-    char *text = read_text(path);
+    char *named = program_shipped_name("configs", path, ".json");
+    char *text = read_text(named != NULL ? named : path);
 
     if (text == NULL)
         (void)program_error("%s: %s", path,
             errno != 0 ? strerror(errno) : "64 KiB or more, no config");
+    free(named);
     return text;
 }
 

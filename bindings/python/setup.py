@@ -1,4 +1,4 @@
-"""setup -- a wheel with the library, its programs, the models, a detector and an event.
+"""setup -- a wheel with library, programs, models, configs, a detector and an event.
 
 `make wheel` builds library and programs, so the C sources must be at hand: in the
 repository around this folder, or the copy in native/ of a source distribution. Everything else is in pyproject.toml.
@@ -36,6 +36,10 @@ CARRIED = {
         f"examples/models/{name}.safetensors"
         for name in ("default", "accurate", "positions", "chain")
     ],
+    "configs": [
+        f"examples/configs/{name}.json"
+        for name in ("embedding", "filter", "gnn", "filter_further", "gnn_further")
+    ],
     "data": [
         "examples/data/detectors.csv.gz",
         *(
@@ -62,7 +66,7 @@ def sources(root: Path) -> list[str]:
     """What `make wheel` needs, and what is carried, in the folder of the sources."""
     programs = sorted(root.glob("examples/*.[ch]"))
     names = [str(path.relative_to(root)) for path in programs]
-    return [*SOURCES, *names, *CARRIED["models"], *CARRIED["data"]]
+    return [*SOURCES, *names, *(path for some in CARRIED.values() for path in some)]
 
 
 def build_native(root: Path) -> None:

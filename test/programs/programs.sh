@@ -294,6 +294,12 @@ grep -q ': completion from 1 events' "$out/stdout" || fail 'a first pass was lea
 exits 1 "$programs/etx-learn-completion" --data "$out/turned" \
     --out "$out/turned.safetensors" --first-pass 1
 
+# A config that ships goes by its name.
+exits 1 "$programs/etx-train" --config filter --data $event --out "$out/f.safetensors"
+grep -q 'training of filter needs a start model' "$out/stderr" || fail 'no config filter'
+exits 1 "$programs/etx-train" --config filtre --data $event --out "$out/f.safetensors"
+grep -q 'filtre: No such file' "$out/stderr" || fail 'a config of no name'
+
 # One stage at a time gives the tracks of the whole.
 for stage in embed graph filter gnn label complete; do
     exits 0 "$programs/etx-graph" --stage $stage --model $model \

@@ -259,6 +259,9 @@ class TestPipeline(LibraryCase):
             self.assertNotEqual(detector.parents[1], self.folder)
             with self.assertRaisesRegex(FileNotFoundError, str(self.folder)):
                 _shipped.shipped("models", "none.safetensors")
+        self.assertEqual(_shipped.config_file("gnn").parts[-2:], ("configs", "gnn.json"))
+        for other in ("gnn.json", "gnm"):
+            self.assertEqual(_shipped.config_file(other), Path(other))
         with mock.patch.dict(os.environ, {"ETX_DATA": str(path)}):
             with self.assertRaisesRegex(exatrkx.FileError, f"ETX_DATA={path}: no such"):
                 exatrkx.Model.load("default")

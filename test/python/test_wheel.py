@@ -131,6 +131,7 @@ class TestWheel(unittest.TestCase):
             "exatrkx/models/accurate.safetensors",
             "exatrkx/models/default.safetensors",
             "exatrkx/models/positions.safetensors",
+            "exatrkx/configs/gnn_further.json",
             "exatrkx/data/detectors.csv.gz",
             "exatrkx/data/event000000001-hits.csv.gz",
             "exatrkx/plotting/page/page.html",

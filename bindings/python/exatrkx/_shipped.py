@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -52,3 +53,12 @@ def model_file(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
         raise _errors.FileError(
             f"{name}: neither a file nor one of {', '.join(MODELS)}"
         ) from None
+
+
+def config_file(name: str) -> Path:
+    """The file of a config of a training that ships by this name, or the name, which
+    is a path."""
+    if name.isidentifier() and not os.path.exists(name):
+        with contextlib.suppress(FileNotFoundError):
+            return shipped("configs", f"{name}.json")
+    return Path(name)

@@ -39,7 +39,7 @@ from typing import Any
 
 from .. import _programs
 from .._errors import Error
-from .._shipped import model_file
+from .._shipped import config_file, model_file
 
 FACTORS = (0.8, 1.25)  # of an option that is explored
 HIGHER_IS_BETTER = ("auc", "efficiency", "purity")
@@ -295,7 +295,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="exatrkx population", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
-    add("--config", type=Path, required=True, help="of etx-train")
+    add(
+        "--config",
+        type=config_file,
+        required=True,
+        help="of etx-train: a file, or one that ships by its name",
+    )
     add("--start", help="model of the stages before: a file, or one that ships by its name")
     add("--data", action="append", required=True, metavar="DIR", help="repeatable")
     add("--validation", action="append", required=True, metavar="DIR")
