@@ -12,8 +12,8 @@
  *   edges of one round share no chain.
  *
  * The numbers of edges stay on the device. Where there may be many, the first
- * rounds are launches over all of them; one block runs those that remain, and
- * drops the edges that are decided.
+ * rounds are launches: by score over all edges, by kink over those that are
+ * still to be decided. One block runs the rounds that remain.
  *
  * Sources: Preis, "Linear time 1/2-approximation algorithm for maximum weighted
  * matching in general graphs", STACS 1999. Blelloch, Fineman, Gibbons and Shun,
@@ -28,13 +28,10 @@
 
 #define NONE          (-1)
 #define SCORE_ROUNDS  3 /* of all edges, where there may be BLOCK_EDGES */
-#define KINK_ROUNDS   2
+#define KINK_ROUNDS   6
+#define KINK_ITEMS    8 /* edges of all to a thread */
 #define BLOCK_EDGES   8192
 #define BLOCK_THREADS 512
-
-/* Of an edge below the cut: it is to be decided, it won both of its chains and
- * is decided in this round, it is decided. */
-enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
 /* A list of edges: at indices of another one, or of all edges 0 .. *n - 1. */
 struct edge_list {
@@ -62,35 +59,32 @@ struct best_first {
     struct etx_chains chains;
     int32_t *far_end, *length; /* [n_nodes] of a chain's ends */
 
-    __device__ bool is_open(int32_t e) const
+    __device__ bool is_open(int32_t tail, int32_t head) const
     {
-        return chains.next[args.tail[e]] == NONE &&
-               chains.previous[args.head[e]] == NONE;
+        return chains.next[tail] == NONE && chains.previous[head] == NONE;
     }
 
     __device__ bool is_wanted(int32_t e, float cut) const
     {
-        return args.score[e] > cut && is_open(e);
+        return args.score[e] > cut && is_open(args.tail[e], args.head[e]);
     }
 
-    __device__ bool has_support(int32_t e) const
+    __device__ bool has_support(int32_t tail, int32_t head) const
     {
-        const int32_t before = length[args.tail[e]];
-        const int32_t after = length[args.head[e]];
+        const int32_t before = length[tail];
+        const int32_t after = length[head];
 
         return (before > after ? before : after) >= args.support_hits;
     }
 
-    __device__ float kink(int32_t e) const
+    __device__ float kink(int32_t tail, int32_t head) const
     {
-        return etx_link_kink(&chains, args.tail[e], args.head[e],
-            args.max_curvature_change, args.max_polar_change);
+        return etx_link_kink(&chains, tail, head, args.max_curvature_change,
+            args.max_polar_change);
     }
 
-    __device__ void link(int32_t e) const
+    __device__ void link(int32_t tail, int32_t head) const
     {
-        const int32_t tail = args.tail[e];
-        const int32_t head = args.head[e];
         const int32_t first = far_end[tail];
         const int32_t last = far_end[head];
         const int32_t n = length[tail] + length[head];
@@ -231,8 +225,9 @@ __global__ static void ends_kernel(uint8_t *flag, struct best_first work,
          i += etx_item_step())
         walk_chain(work, (int32_t)i);
     for (int64_t k = etx_first_item(); k < capacity; k += etx_item_step())
-        flag[k] = k < *list.n && work.is_open(list[k]) &&
-                  !(work.args.score[list[k]] > cut);
+        flag[k] =
+            k < *list.n && !(work.args.score[list[k]] > cut) &&
+            work.is_open(work.args.tail[list[k]], work.args.head[list[k]]);
 }
 
 /* -------------------------------------------------------- by kink -- */
@@ -250,109 +245,162 @@ __global__ static void kink_keys_kernel(uint64_t *key, struct best_first work,
             continue;
         }
         const int32_t e = list[k];
-        const float x = work.has_support(e) ? work.kink(e) : beyond;
+        const int32_t tail = work.args.tail[e];
+        const int32_t head = work.args.head[e];
+        const float x =
+            work.has_support(tail, head) ? work.kink(tail, head) : beyond;
 
         key[k] = (uint64_t)etx_ordered(x < beyond ? x : beyond) << 32 |
                  (uint32_t)~etx_ordered(work.args.score[e]);
     }
 }
 
-/* claim [n_nodes], all ones before: at the first hit of every chain, the lowest
- * index in list of the undecided edges that touch it. */
-__device__ static void claim_chains(
-    unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
-{
-    atomicMin(&claim[work.far_end[work.args.tail[e]]], (unsigned)k);
-    atomicMin(&claim[work.args.head[e]], (unsigned)k);
-}
+/* An edge that is to be decided. */
+struct waiting {
+    int32_t rank; /* in the order by kink; below 0: it was decided */
+    int32_t tail, head;
+};
 
-__device__ static bool has_both(
-    const unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
-{
-    return claim[work.far_end[work.args.tail[e]]] == (unsigned)k &&
-           claim[work.args.head[e]] == (unsigned)k;
-}
+/* The edges of each round, in any order: a round appends the ones that are
+ * still to be decided of the round before, or of a list. */
+struct kink_rounds {
+    struct best_first work;
+    struct edge_list list;
+    struct waiting *waiting; /* [2, capacity] of rounds in turn */
+    int64_t capacity;
+    unsigned *claim; /* [n_nodes] at the first hit of every chain, the lowest
+                      * rank of the edges that touch it */
 
-__device__ static void decide(const struct best_first &work, int32_t e)
-{
-    if (work.has_support(e) && work.kink(e) <= ETX_MAX_KINK)
-        work.link(e);
-}
-
-__global__ static void claim_kernel(unsigned *claim, uint8_t *state,
-    struct best_first work, struct edge_list list)
-{
-    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step()) {
-        if (state[k] == STATE_DONE)
-            continue;
-        if (work.is_open(list[k]))
-            claim_chains(claim, work, list[k], (int32_t)k);
-        else
-            state[k] = STATE_DONE;
+    __device__ struct waiting *of(int32_t round) const
+    {
+        return waiting + (round % 2 == 0 ? 0 : capacity);
     }
+
+    __device__ unsigned *claim_before(const struct waiting &edge) const
+    {
+        return &claim[work.far_end[edge.tail]];
+    }
+
+    __device__ unsigned *claim_after(const struct waiting &edge) const
+    {
+        return &claim[edge.head];
+    }
+};
+
+/* Edge k of the round before, or of the list. */
+__device__ static struct waiting edge_before(
+    const struct kink_rounds &rounds, int32_t round, int64_t k)
+{
+    if (round > 0)
+        return rounds.of(round - 1)[k];
+    const int32_t e = rounds.list[k];
+
+    return {(int32_t)k, rounds.work.args.tail[e], rounds.work.args.head[e]};
 }
 
-__global__ static void choose_kernel(uint8_t *state, const unsigned *claim,
-    struct best_first work, struct edge_list list)
+/* The parts of a round, for its item k, all of one before the next: it goes on
+ * to wait; */
+__device__ static void wait_on(
+    const struct kink_rounds &rounds, int32_t round, int64_t k, int *n)
 {
-    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step())
-        if (state[k] == STATE_WAITS &&
-            has_both(claim, work, list[k], (int32_t)k))
-            state[k] = STATE_NEXT;
+    const struct waiting edge = edge_before(rounds, round, k);
+
+    if (edge.rank < 0 || !rounds.work.is_open(edge.tail, edge.head))
+        return;
+    etx_write_same(rounds.claim_before(edge), 0xFFFFFFFFu);
+    etx_write_same(rounds.claim_after(edge), 0xFFFFFFFFu);
+    rounds.of(round)[atomicAdd(n, 1)] = edge;
+}
+
+/* it claims its chains; */
+__device__ static void claim_chains(
+    const struct kink_rounds &rounds, int32_t round, int64_t k)
+{
+    const struct waiting edge = rounds.of(round)[k];
+
+    atomicMin(rounds.claim_before(edge), (unsigned)edge.rank);
+    atomicMin(rounds.claim_after(edge), (unsigned)edge.rank);
+}
+
+/* it waits no more where it has both; */
+__device__ static void choose(
+    const struct kink_rounds &rounds, int32_t round, int64_t k)
+{
+    struct waiting *const edge = rounds.of(round) + k;
+
+    if (*rounds.claim_before(*edge) == (unsigned)edge->rank &&
+        *rounds.claim_after(*edge) == (unsigned)edge->rank)
+        edge->rank = NONE;
+}
+
+/* and is decided. */
+__device__ static void decide(
+    const struct kink_rounds &rounds, int32_t round, int64_t k)
+{
+    const struct best_first &work = rounds.work;
+    const struct waiting edge = rounds.of(round)[k];
+
+    if (edge.rank < 0 && work.has_support(edge.tail, edge.head) &&
+        work.kink(edge.tail, edge.head) <= ETX_MAX_KINK)
+        work.link(edge.tail, edge.head);
+}
+
+/* n [KINK_ROUNDS], 0 before: edges of each round. */
+__global__ static void wait_kernel(
+    struct kink_rounds rounds, int32_t round, int *n)
+{
+    const int64_t n_before = round > 0 ? n[round - 1] : *rounds.list.n;
+
+    for (int64_t k = etx_first_item(); k < n_before; k += etx_item_step())
+        wait_on(rounds, round, k, &n[round]);
+}
+
+__global__ static void claim_kernel(
+    struct kink_rounds rounds, int32_t round, const int *n)
+{
+    for (int64_t k = etx_first_item(); k < n[round]; k += etx_item_step())
+        claim_chains(rounds, round, k);
+}
+
+__global__ static void choose_kernel(
+    struct kink_rounds rounds, int32_t round, const int *n)
+{
+    for (int64_t k = etx_first_item(); k < n[round]; k += etx_item_step())
+        choose(rounds, round, k);
 }
 
 __global__ static void decide_kernel(
-    uint8_t *state, struct best_first work, struct edge_list list)
+    struct kink_rounds rounds, int32_t round, const int *n)
 {
-    for (int64_t k = etx_first_item(); k < *list.n; k += etx_item_step()) {
-        if (state[k] != STATE_NEXT)
-            continue;
-        state[k] = STATE_DONE;
-        decide(work, list[k]);
-    }
+    for (int64_t k = etx_first_item(); k < n[round]; k += etx_item_step())
+        decide(rounds, round, k);
 }
 
-/* All rounds, in one block. */
+/* The rounds from first on, in one block. */
 __global__ static void __launch_bounds__(BLOCK_THREADS)
-    kink_block_kernel(unsigned *claim, uint8_t *state, struct best_first work,
-        struct edge_list list, struct block_rounds rounds)
+    kink_block_kernel(struct kink_rounds rounds, int32_t first, const int *n)
 {
-    __shared__ int n_left[2]; /* of this round, and of the one before */
-    int64_t n = *list.n;
+    __shared__ int n_waiting[2]; /* of this round, and of the one before */
+    int64_t n_now = first > 0 ? n[first - 1] : *rounds.list.n;
 
-    for (int32_t r = 0;; r++) {
-        const int32_t *const waiting = rounds.of(r);
-
+    for (int32_t r = first;; r++) {
         if (threadIdx.x == 0)
-            n_left[r % 2] = 0;
+            n_waiting[r % 2] = 0;
         __syncthreads();
-        for (int64_t t = threadIdx.x; t < n; t += blockDim.x) {
-            const int32_t k = r == 0 ? (int32_t)t : rounds.of(r - 1)[t];
-            const int32_t e = list[k];
-
-            if (state[k] == STATE_DONE || !work.is_open(e))
-                continue;
-            etx_write_same(
-                &claim[work.far_end[work.args.tail[e]]], 0xFFFFFFFFu);
-            etx_write_same(&claim[work.args.head[e]], 0xFFFFFFFFu);
-            rounds.append(r, &n_left[r % 2], k);
-        }
+        for (int64_t k = threadIdx.x; k < n_now; k += blockDim.x)
+            wait_on(rounds, r, k, &n_waiting[r % 2]);
         __syncthreads();
-        n = n_left[r % 2];
-        if (n == 0)
+        n_now = n_waiting[r % 2];
+        if (n_now == 0)
             return;
-        for (int64_t t = threadIdx.x; t < n; t += blockDim.x)
-            claim_chains(claim, work, list[waiting[t]], waiting[t]);
+        for (int64_t k = threadIdx.x; k < n_now; k += blockDim.x)
+            claim_chains(rounds, r, k);
         __syncthreads();
-        for (int64_t t = threadIdx.x; t < n; t += blockDim.x)
-            if (has_both(claim, work, list[waiting[t]], waiting[t]))
-                state[waiting[t]] = STATE_NEXT;
+        for (int64_t k = threadIdx.x; k < n_now; k += blockDim.x)
+            choose(rounds, r, k);
         __syncthreads();
-        for (int64_t t = threadIdx.x; t < n; t += blockDim.x)
-            if (state[waiting[t]] == STATE_NEXT) {
-                state[waiting[t]] = STATE_DONE;
-                decide(work, list[waiting[t]]);
-            }
+        for (int64_t k = threadIdx.x; k < n_now; k += blockDim.x)
+            decide(rounds, r, k);
     }
 }
 
@@ -380,9 +428,10 @@ struct arrays {
     int32_t *picked;  /* [n] strong edges that are left, then weak ones by kink
                        */
     int32_t *left;    /* [2, n] struct block_rounds */
-    int64_t *count;   /* [3] of weak and picked */
-    uint8_t *flag;    /* [n] to be picked */
-    uint8_t *state;   /* [n] enum state, of an index into the weak by kink */
+    struct waiting *waiting; /* [2, n] struct kink_rounds */
+    int *n_waiting;          /* [KINK_ROUNDS] */
+    int64_t *count;          /* [3] of weak and picked */
+    uint8_t *flag;           /* [n] to be picked */
 };
 
 static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
@@ -403,9 +452,11 @@ static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
     ETX_TRY(scratch->alloc(&arrays->count, 3, "edges that are left"));
     ETX_TRY(scratch->alloc_all(n_nodes, "best edges", &arrays->best_out,
         &arrays->best_in, &arrays->claim));
+    ETX_TRY(scratch->alloc(&arrays->waiting, 2 * n, "edges that are left"));
+    ETX_TRY(
+        scratch->alloc(&arrays->n_waiting, KINK_ROUNDS, "edges that are left"));
     ETX_TRY(scratch->alloc_all(n, "edge keys", &arrays->key, &arrays->sorted));
-    return scratch->alloc_all(
-        n, "edges that are left", &arrays->flag, &arrays->state);
+    return scratch->alloc(&arrays->flag, n, "edges that are left");
 }
 
 static etx_status score_round(struct etx_stream *stream,
@@ -462,19 +513,16 @@ static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     return ETX_OK;
 }
 
+/* A round as launches. Few edges of all are weak: a thread may have several. */
 static etx_status kink_round(struct etx_stream *stream,
-    const struct best_first &work, const struct arrays *arrays,
-    struct edge_list list)
+    const struct kink_rounds &rounds, int32_t round, int *n)
 {
-    ETX_CUDA(cudaMemsetAsync(arrays->claim, 0xFF,
-        (size_t)work.args.n_nodes * sizeof *arrays->claim,
-        etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, arrays->n, claim_kernel, arrays->claim,
-        arrays->state, work, list));
-    ETX_TRY(etx_launch(stream, arrays->n, choose_kernel, arrays->state,
-        (const unsigned *)arrays->claim, work, list));
-    return etx_launch(
-        stream, arrays->n, decide_kernel, arrays->state, work, list);
+    const int64_t n_threads = rounds.capacity / KINK_ITEMS + 1;
+
+    ETX_TRY(etx_launch(stream, n_threads, wait_kernel, rounds, round, n));
+    ETX_TRY(etx_launch(stream, n_threads, claim_kernel, rounds, round, n));
+    ETX_TRY(etx_launch(stream, n_threads, choose_kernel, rounds, round, n));
+    return etx_launch(stream, n_threads, decide_kernel, rounds, round, n);
 }
 
 /* Join the edges of weak that fit, the smoothest first. */
@@ -482,19 +530,20 @@ static etx_status link_by_kink(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list weak)
 {
-    const struct block_rounds rounds = {arrays->left, arrays->n};
-    const struct edge_list list = {arrays->picked, weak.n, weak.of};
+    const struct kink_rounds rounds = {work, {arrays->picked, weak.n, weak.of},
+        arrays->waiting, arrays->n, arrays->claim};
+    const int32_t n_launched = arrays->n > BLOCK_EDGES ? KINK_ROUNDS : 0;
 
     ETX_TRY(etx_launch(stream, arrays->n, kink_keys_kernel, arrays->key, work,
         weak, arrays->n));
     ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
         arrays->picked, weak.index, arrays->n, 64));
-    ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)arrays->n,
-        etx_cuda_of(stream)->stream));
-    for (int r = 0; r < KINK_ROUNDS && arrays->n > BLOCK_EDGES; r++)
-        ETX_TRY(kink_round(stream, work, arrays, list));
+    ETX_CUDA(cudaMemsetAsync(arrays->n_waiting, 0,
+        KINK_ROUNDS * sizeof *arrays->n_waiting, etx_cuda_of(stream)->stream));
+    for (int32_t r = 0; r < n_launched; r++)
+        ETX_TRY(kink_round(stream, rounds, r, arrays->n_waiting));
     return etx_launch_grid(stream, 1, BLOCK_THREADS, 0, kink_block_kernel,
-        arrays->claim, arrays->state, work, list, rounds);
+        rounds, n_launched, arrays->n_waiting);
 }
 
 etx_status etx_cuda_best_first(

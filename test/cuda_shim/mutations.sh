@@ -55,7 +55,7 @@ mutate 'pointer of the host' op/edge_features.cu cuda_shim_copies \
 mutate 'one item too many' op/segment_reduce.cu checkop_segment_reduce \
     'into the zone' 's/t < args\.n_segments \* args\.width;/t <= args.n_segments * args.width;/'
 mutate 'flags one element short' op/best_first.cu checkop_chains \
-    'a library is told' 's/ n, ("edges that are left", &arrays->flag)/ n - (n > 0), \1/'
+    'a library is told' 's/alloc\(&arrays->flag, n,/alloc(\&arrays->flag, n - (n > 0),/'
 mutate 'codes one element short' op/point_tree.cu checkop_radius_graph \
     'a library is told' 's/alloc_all\(n_points, "Morton/alloc_all(n_points - 1, "Morton/'
 mutate 'vectors at any address' op/mlp_fused.cu cuda_half '' \
