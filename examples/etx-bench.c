@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,10 @@
 #include "json.h"
 #include "program.h"
 
+#define MAX_HITS        100000000
 #define MAX_REPEATS     1000
 #define MAX_TOGETHER    1000
+#define MAX_CONTEXTS    64
 #define N_CELL_FEATURES 9
 #define N_IDS_MODULE    3
 #define TWO_PI          6.28318530717958647692
@@ -30,7 +33,7 @@ struct report {
 };
 
 struct options {
-    const char *model, *hits, *stage, *json, *device, *read;
+    const char *model, *hits, *stage, *json, *device, *read, *contexts;
     struct program_list events;
     int64_t n_threads, repeats, together;
 };
@@ -65,6 +68,9 @@ static void read_options(struct options *o, int argc, char **argv)
             .low = 1, .high = MAX_REPEATS},
         {"together", "N", "also N events in one call, seconds of each",
             .integer = &o->together, .low = 1, .high = MAX_TOGETHER},
+        {"contexts", "N[,N...]",
+            "also N contexts side by side, seconds of each event",
+            .text = &o->contexts},
         PROGRAM_THREADS_OPTION(&o->n_threads),
         PROGRAM_DEVICE_OPTION(&o->device),
         {"json", "FILE", "write the table as JSON", .text = &o->json},
@@ -322,6 +328,111 @@ static int bench_together(const struct options *o, etx_context *context,
     return result;
 }
 
+/* A context on a thread of its own. */
+struct lane {
+    const etx_model *model;
+    const etx_event *event;
+    etx_context *context;
+    pthread_barrier_t *start;
+    pthread_t thread;
+    int64_t repeats;
+    double begin, *end; /* [repeats] of its events */
+    int result;
+};
+
+/* An event that is not timed, then all threads begin. */
+static void *run_lane(void *argument)
+{
+    struct lane *const lane = argument;
+
+    for (int64_t k = -1; k < lane->repeats; k++) {
+        etx_tracks *tracks = NULL;
+
+        if (lane->result == 0 && etx_find_tracks(&tracks, lane->context,
+                                     lane->model, lane->event) != ETX_OK)
+            lane->result = program_failed(NULL);
+        etx_tracks_free(tracks);
+        if (k >= 0) {
+            lane->end[k] = program_now();
+        } else {
+            pthread_barrier_wait(lane->start);
+            lane->begin = program_now();
+        }
+    }
+    return NULL;
+}
+
+/* The event by n contexts side by side, which share the threads: the time
+ * between the ends of every n events, of each. */
+static int bench_lanes(const struct options *o, int64_t n,
+    const etx_model *model, const etx_event *event, struct report *report)
+{
+    const int64_t n_events = n * o->repeats;
+    struct lane *lane = program_allocate(n, sizeof *lane);
+    double *end = program_allocate(n_events, sizeof *end);
+    char name[32];
+    struct row row = {.name = name,
+        .n_hits = etx_event_n_hits(event),
+        .seconds = program_allocate(o->repeats, sizeof *row.seconds)};
+    pthread_barrier_t start;
+    int result = 0;
+
+    snprintf(name, sizeof name, "contexts_%lld", (long long)n);
+    pthread_barrier_init(&start, NULL, (unsigned)n);
+    for (int64_t i = 0; result == 0 && i < n; i++) {
+        int64_t share = o->n_threads > n ? o->n_threads / n : 1;
+
+        lane[i] = (struct lane){.model = model,
+            .event = event,
+            .start = &start,
+            .repeats = o->repeats,
+            .end = end + i * o->repeats};
+        result = program_context(&lane[i].context, o->device, &share);
+    }
+    if (result == 0) {
+        for (int64_t i = 0; i < n; i++)
+            if (pthread_create(&lane[i].thread, NULL, run_lane, &lane[i]) != 0)
+                exit(program_error("a thread cannot be started"));
+        double before = INFINITY;
+
+        for (int64_t i = 0; i < n; i++) {
+            pthread_join(lane[i].thread, NULL);
+            result |= lane[i].result;
+            before = fmin(before, lane[i].begin);
+        }
+        qsort(end, (size_t)n_events, sizeof *end, compare_seconds);
+        for (int64_t k = 0; k < o->repeats; k++) {
+            const double last = end[(k + 1) * n - 1];
+
+            row.seconds[k] = (last - before) / (double)n;
+            before = last;
+        }
+    }
+    if (result == 0)
+        report_row(&row, o, report);
+    for (int64_t i = 0; i < n; i++)
+        etx_context_free(lane[i].context);
+    pthread_barrier_destroy(&start);
+    free(row.seconds);
+    free(end);
+    free(lane);
+    return result;
+}
+
+/* The next of numbers 1 .. high with commas between, which ends at '\0'; 0: it
+ * is none. */
+static int64_t next_number(const char **cursor, int64_t high)
+{
+    char *end = NULL;
+    const long long number = strtoll(*cursor, &end, 10);
+
+    if (end == *cursor || number < 1 || number > high ||
+        (*end != ',' && *end != '\0'))
+        return 0;
+    *cursor = *end == ',' ? end + 1 : end;
+    return number;
+}
+
 static int bench_size(const struct options *o, int64_t n_hits,
     const struct source *source, etx_context *context, const etx_model *model,
     struct report *report)
@@ -342,6 +453,14 @@ static int bench_size(const struct options *o, int64_t n_hits,
     }
     if (result == 0 && o->together > 0)
         result = bench_together(o, context, model, event, report);
+    for (const char *at = o->contexts;
+         result == 0 && at != NULL && *at != '\0';) {
+        const int64_t n = next_number(&at, MAX_CONTEXTS);
+
+        result = n > 0 ? bench_lanes(o, n, model, event, report)
+                       : program_usage("--contexts %s: not numbers of contexts",
+                             o->contexts);
+    }
     free(samples.timing);
     etx_event_free(event);
     return result;
@@ -377,18 +496,15 @@ static int bench(const struct options *o, const struct source *source,
     printf("stage\tn_hits\tn_edges\tthreads\tdevice\tmedian_s\tp10_s\tp90_s\t"
            "gflop\tgflop_per_s\tbytes\n");
     while (result == 0 && *cursor != '\0') {
-        char *end = NULL;
-        const long long n_hits = strtoll(cursor, &end, 10);
+        const int64_t n_hits = next_number(&cursor, MAX_HITS);
 
-        if (end == cursor || n_hits < 1 || n_hits > 100000000 ||
-            (*end != ',' && *end != '\0')) {
+        if (n_hits == 0) {
             result = program_usage("--hits %s: not numbers of hits", o->hits);
             break;
         }
         result = bench_size(o, n_hits, source, context, model, &report);
         if (result == 0)
             result = write_so_far(o, &report);
-        cursor = *end == ',' ? end + 1 : end;
     }
     fclose(report.file);
     free(report.text);
@@ -431,7 +547,7 @@ int main(int argc, char **argv)
             o.stage);
     if (o.read != NULL &&
         (o.stage != NULL || o.json != NULL || o.model != NULL ||
-            o.events.count > 0 || o.together > 0))
+            o.events.count > 0 || o.together > 0 || o.contexts != NULL))
         return program_usage("--read goes with --repeats alone");
     if (o.read != NULL)
         return bench_read(&o);

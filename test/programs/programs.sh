@@ -503,11 +503,12 @@ wrong='neither' early --config "$out/gnn.json" --validation "$out/no" \
     --out "$out/x.safetensors"
 
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --together 3 --threads 2 \
-    --json "$out/b.json"
-for stage in event together; do
+    --contexts 1,3 --json "$out/b.json"
+for stage in event together contexts_1 contexts_3; do
     grep -q "\"stage\": \"$stage\"" "$out/b.json" || fail "bench json: $stage"
 done
 exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --stage gnnn
+exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --contexts 2,0
 exits 0 "$programs/etx-bench" --read $event-hits.csv.gz --repeats 2
 grep -q "^read.$n_hits hits.median 0" "$out/stdout" || fail 'bench: a file read'
 exits 2 "$programs/etx-bench" --read $event-hits.csv.gz --json "$out/read.json"
