@@ -1,13 +1,15 @@
 """device -- the networks on a GPU, next to other software that runs there.
 
     python -m peers.device --out FOLDER [--device cuda] [--hits N] [--seconds S]
+        [--stages NAME,NAME] [--name NAME]
 
 Embedding, filter, interaction network and a step of its training by libexatrkx,
 PyTorch, PyTorch Geometric and ONNX Runtime, in float32 and in float16, the same
-weights for all. What a peer reads lies on the device beforehand; libexatrkx is
-given hits on the host and, of graphs, the copies that its context has on the
-device. FOLDER gets
-peers.json and peers.txt; what is not installed is listed with the reason.
+weights for all, and a whole event by libexatrkx at the sizes of the reference
+networks, with the seconds of its stages. What a peer reads lies on the device
+beforehand; libexatrkx is given hits on the host and, of graphs, the copies that its
+context has on the device. FOLDER gets peers.json and peers-table.txt, or files of another
+NAME; what is not installed is listed with the reason.
 With --device cpu, which is for the test of this file, all run on the host.
 
 SPDX-License-Identifier: Apache-2.0
@@ -27,11 +29,12 @@ from typing import Any
 import exatrkx
 import numpy as np
 
-from . import edge_filter, embedding, graph_network, training
+from . import edge_filter, embedding, graph_network, training, whole_event
 from .stage import OURS, Inputs, Run, n_edges, n_hits
 
 WARM_UP, MAX_RUNS, MIN_RUNS = 2, 30, 3
 GNN_HIDDEN = 64
+REFERENCE_HIDDEN = 128  # of the interaction network of Exa.TrkX
 BATCH = 1 << 18  # edges of the filter per call in PyTorch
 # Of the largest value; float16 keeps 11 bits, and eight iterations add up.
 TOLERANCE = {"float32": 1e-3, "float16": 5e-2}
@@ -50,6 +53,7 @@ class Row:
     seconds: list[float] = field(default_factory=list)
     agrees: bool | None = None
     note: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def median(self) -> float:
@@ -233,6 +237,12 @@ STAGES = (
         {"PyTorch": torch_step, OURS: our_step},
         ("float32",),
     ),
+    Stage(
+        "event",
+        partial(whole_event.make, hidden=REFERENCE_HIDDEN),
+        n_hits,
+        {OURS: ours_on(partial(whole_event.ours, hidden=REFERENCE_HIDDEN))},
+    ),
 )
 
 
@@ -246,7 +256,7 @@ def agreement(stage: Stage, precision: str, a: np.ndarray, b: np.ndarray) -> str
     if stage.name.startswith("train"):
         difference, allowed = float(np.abs(b / a - 1).max()), TRAINING_TOLERANCE
     else:
-        difference = float(np.abs(a - b).max() / np.abs(a).max())
+        difference = float(np.abs(a - b).max() / max(np.abs(a).max(), 1e-30))
         allowed = TOLERANCE[precision]
     return "" if difference <= allowed else f"differs by {difference:.0e}"
 
@@ -262,6 +272,7 @@ def run_one(row: Row, run: Run, deadline: float) -> np.ndarray:
         start = time.perf_counter()
         run.call()
         row.seconds.append(time.perf_counter() - start)
+    row.facts = run.facts()
     return result
 
 
@@ -317,16 +328,19 @@ def main() -> int:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--hits", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=60.0, help="in all")
+    parser.add_argument("--stages", default=",".join(one.name for one in STAGES))
+    parser.add_argument("--name", default="peers", help="of the files")
     options = parser.parse_args()
+    stages = [one for one in STAGES if one.name in options.stages.split(",")]
     rows: list[Row] = []
-    for stage in STAGES:
-        share = options.seconds / len(STAGES)
+    for stage in stages:
+        share = options.seconds / len(stages)
         for row in measure(stage, options.hits, options.device, share):
             rows.append(row)
             # What is measured stays, should the time be over.
             text = json.dumps([one.record() for one in rows], indent=1)
-            (options.out / "peers.json").write_text(text + "\n")
-            (options.out / "peers.txt").write_text(table(rows))
+            (options.out / f"{options.name}.json").write_text(text + "\n")
+            (options.out / f"{options.name}-table.txt").write_text(table(rows))
     print(table(rows), end="")
     return int(any(row.agrees is False for row in rows))
 

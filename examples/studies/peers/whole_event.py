@@ -34,7 +34,7 @@ PARTS = {
 }
 
 
-def make(n_hits: int) -> Inputs:
+def make(n_hits: int, hidden: int = GNN_HIDDEN) -> Inputs:
     from scipy.spatial import cKDTree
 
     event = make_event(n_hits)
@@ -54,16 +54,21 @@ def make(n_hits: int) -> Inputs:
         "radius": np.array(radius),
         "cut": np.array(cut),
     }
-    return inputs | weights | networks.gnn_weights(GNN_HIDDEN, features.shape[1])
+    return inputs | weights | networks.gnn_weights(hidden, features.shape[1])
 
 
-def ours(inputs: Inputs, n_threads: int) -> Run:
-    context = exatrkx.Context(n_threads)
+def ours(
+    inputs: Inputs,
+    n_threads: int,
+    hidden: int = GNN_HIDDEN,
+    context: exatrkx.Context | None = None,
+) -> Run:
+    context = context or exatrkx.Context(n_threads)
     features = inputs["features"]
     config = {
         "embedding": networks.embedding_config(float(inputs["radius"])),
         "filter": networks.filter_config(float(inputs["cut"])),
-        "gnn": networks.gnn_config(GNN_HIDDEN, features.shape[1]),
+        "gnn": networks.gnn_config(hidden, features.shape[1]),
         "label": {"method": "components", "cut": 0.5, "min_hits": 3},
     }
     tensors = {name: value for name, value in inputs.items() if "." in name}
