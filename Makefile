@@ -10,6 +10,9 @@ LIBDIR ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share/exatrkx
 MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
+# A folder with include/ and lib/ of what Debian's packages have, for machines
+# without them; make bundle makes one.
+DEPS ?=
 ifeq ($(CUDA),1)
 BUILD ?= build/cuda
 LIB ?= build/cuda/lib
@@ -33,7 +36,7 @@ HAVE_MPI := $(if $(filter auto,$(MPI)),\
     $(if $(shell command -v $(MPICC) 2>/dev/null),1,0),$(MPI))
 HAVE_MPI := $(strip $(HAVE_MPI))
 # Recipes do not quote folders.
-$(foreach name,PREFIX DESTDIR LIBDIR DATADIR MANDIR BUILD LIB,$(if \
+$(foreach name,PREFIX DESTDIR LIBDIR DATADIR MANDIR BUILD LIB DEPS,$(if \
     $(word 2,.$($(name)).),$(error $(name)=$($(name)): no folder may have blanks)))
 
 VERSION_H := include/exatrkx/version.h
@@ -67,7 +70,8 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 CFLAGS_aarch64 := -fno-builtin-fmax
 CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) $(OPTIMISE) $(NDEBUG) -fPIC \
     -fvisibility=hidden -ffp-contract=off -fno-math-errno $(CFLAGS_$(MACHINE)) \
-    $(WARNINGS) $(WERROR_FLAG) $(SANITIZE) -Iinclude -Isrc -MMD -MP $(CFLAGS)
+    $(WARNINGS) $(WERROR_FLAG) $(SANITIZE) -Iinclude -Isrc \
+    $(DEPS:%=-isystem %/include) -MMD -MP $(CFLAGS)
 # gcc vectorises the loops of src/op/simd/kernels only when it need not keep errno
 # and the order of floating-point traps; neither changes a result.
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
@@ -85,7 +89,7 @@ FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
 FLAGS_avx512bf16 := $(FLAGS_avx512)bf16 -mavx512bf16
 LDLIBS_LIB := -lz -lpthread -lm
 # Tables of addresses are read-only once the library is loaded.
-LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
+LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack $(DEPS:%=-L%/lib)
 # A library calls itself, also where the program has another copy of it.
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
     -Wl,-Bsymbolic-functions -Wl,-soname,libexatrkx.so.$(MAJOR) \

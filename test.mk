@@ -16,7 +16,8 @@ ifeq ($(CUDA),1)
 TEST_OBJECTS := $(TEST_OBJECTS:%/checkop/shared_memory.o=%/cuda/shared_memory.o)
 endif
 TESTS := $(BUILD)/test/exatrkx-tests
-LDLIBS_CHECK = $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
+LDLIBS_CHECK = $(if $(DEPS),-L$(DEPS)/lib -lcheck -lsubunit -lrt,\
+    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck))
 RPATH_LIB = -Wl,-rpath,$(abspath $(LIB))
 
 # CPU emulation of CUDA: cuda/ compiled as C++ over a runtime of the CPU, with the
@@ -61,6 +62,8 @@ SOAK := $(BUILD)/test/soak
 LARGE := $(BUILD)/test/large
 # Tests for mpirun: one graph on several ranks; one that uses internals of the library.
 PARTS := $(BUILD)/test/parts
+# One rank over NCCL: the only program of a bundle that loads it.
+NCCL_TESTS := $(BUILD)/test/nccl-tests
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
 tests: $(TESTS) $(FAULTS) $(NETWORK_STEPS) $(PARTS) \
@@ -123,6 +126,10 @@ $(NETWORK_STEPS) $(LARGE): $(STATIC)
 	$(call link,$(LDLIBS_LIB))
 $(PARTS): $(BUILD)/obj/test/dist/parts.o $(DIST_SHARED) $(SHARED)
 	$(call link,-L$(LIB) -lexatrkx_dist -lexatrkx -lpthread -lm $(RPATH_LIB))
+$(NCCL_TESTS): $(patsubst %,$(BUILD)/obj/test/%.o,cuda/test_dist_nccl \
+    cuda/shared_memory unit/main unit/support unit/job) $(DIST_STATIC) \
+    $(filter-out $(BUILD)/obj/cuda/%,$(OBJECTS)) $(BUILD)/obj/backend/cuda_absent.o
+	$(call link,$(TESTS_LDLIBS))
 $(SOAK): $(BUILD)/obj/test/soak/soak.o $(SHARED)
 	$(call link,-L$(LIB) -lexatrkx -lpthread $(RPATH_LIB))
 $(MPI_FAULTS): $(BUILD)/obj/test/dist/mpi_faults.o $(DIST_OBJECTS) $(DIST_MPI) \
@@ -328,19 +335,22 @@ check-all:
 
 # Build, device tests, compute-sanitizer and times on a machine with a GPU: one
 # report. The bundle does the same on a machine that has the driver, cuBLASLt and
-# the C library, and nothing else; its programs load no NCCL.
+# the C library, and nothing else; one of its programs alone loads NCCL. A machine with
+# a GPU may have neither network nor package manager: DEPS=build/bundle/deps.
 GPU_OUT ?= build/gpu
 BUNDLE ?= build/bundle
 device_suites = @build/$(1)/test/exatrkx-tests --list | \
     grep -E '^(checkop_|cuda)' > build/$(1)/test/device-suites
-gpu: deps
+gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all tests
 	$(call device_suites,cuda)
 	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
 bundle: deps
-	@$(MAKE) --no-print-directory CUDA=1 NCCL=0 BUILD=build/bundled \
+	@$(MAKE) --no-print-directory CUDA=1 NCCL=0 MPI=0 BUILD=build/bundled \
 	    LIB=build/bundled/lib all tests
 	$(call device_suites,bundled)
+	@$(MAKE) --no-print-directory CUDA=1 MPI=0 BUILD=build/bundled \
+	    LIB=build/bundled/nccl build/bundled/test/nccl-tests
 	@test/cuda/bundle.sh build/bundled $(BUNDLE)
 # Registers, shared memory and spills of the kernels, from the output of ptxas.
 resources: deps

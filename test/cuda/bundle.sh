@@ -2,7 +2,9 @@
 # Make a folder that tests and times the library on a bare machine.
 #   bundle.sh BUILD OUT
 # Besides the driver, cuBLASLt and the C library, what programs and tests load
-# lies in OUT/lib. `OUT/run.sh [REPORT_FOLDER]` does what `make gpu` does.
+# lies in OUT/lib; nccl-tests loads NCCL, too. `OUT/run.sh [REPORT_FOLDER]` does what
+# `make gpu` does, `OUT/profile.sh` shows its kernels to ncu, `OUT/train.sh` trains.
+# With a compiler there, `make CUDA=1 DEPS=OUT/deps` builds sources.
 set -eu
 build=$1
 out=$2
@@ -10,9 +12,10 @@ max_bytes=$((48 * 1024 * 1024))
 
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/test" "$out/examples/models"
-cp "$build"/examples/etx-* "$build/test/exatrkx-tests" "$out/bin/"
+cp "$build"/examples/etx-* "$build/test/exatrkx-tests" "$build/test/nccl-tests" \
+    "$out/bin/"
 cp "$build"/lib/libexatrkx*.so.* "$out/lib/"
-cp test/cuda/gpu.sh test/cuda/interop.py "$out/test/"
+cp test/cuda/gpu.sh test/cuda/interop.py test/cuda/kernels.py "$out/test/"
 mkdir -p "$out/examples/studies" "$out/bindings/python"
 cp -r examples/studies/peers "$out/examples/studies/"
 cp -r bindings/python/exatrkx "$out/bindings/python/"
@@ -27,8 +30,17 @@ cp "$build/test/device-suites" "$out/bin/"
 for file in "$out"/bin/e* "$out"/lib/*; do
     LD_LIBRARY_PATH=$out/lib ldd "$file"
 done | awk '$3 ~ /^\// { print $3 }' | sort -u |
-    grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas.*|libexatrkx.*)\.so' |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas.*|libnccl|libexatrkx.*)\.so' |
     while read -r library; do cp -L "$library" "$out/lib/"; done
+
+# What sources need that a machine with a compiler may lack.
+mkdir -p "$out/deps/include" "$out/deps/lib"
+cp /usr/include/zlib.h /usr/include/zconf.h /usr/include/check.h \
+    /usr/include/check_stdint.h "$out/deps/include/"
+for library in z subunit check_pic; do
+    cp "$(${CC:-cc} -print-file-name=lib$library.a)" \
+        "$out/deps/lib/lib${library%_pic}.a"
+done
 
 cat > "$out/run.sh" <<'RUN'
 #!/bin/sh
@@ -38,16 +50,28 @@ cd "$(dirname "$0")"
 here=$(pwd)
 LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
-# cuBLASLt may be anywhere, as when it came with a Python package.
-if [ ! -e /usr/local/cuda/lib64/libcublasLt.so.13 ] &&
-    ! ldconfig -p 2> /dev/null | grep -q 'libcublasLt\.so\.13'; then
+# cuBLASLt and NCCL may be anywhere, as when they came with a Python package.
+for library in libcublasLt.so.13 libnccl.so.2; do
+    [ ! -e "/usr/local/cuda/lib64/$library" ] || continue
+    if ldconfig -p 2> /dev/null | grep -q "$library"; then
+        continue
+    fi
     file=$(timeout 30 find / \( -path /proc -o -path /sys \) -prune -o \
-        -name libcublasLt.so.13 -print 2> /dev/null | head -n 1)
+        -name "$library" -print 2> /dev/null | head -n 1)
     [ -z "$file" ] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$(dirname "$file")
-fi
+done
 exec test/gpu.sh "$here/bin" "$here/bin" "${1:-$here/report}"
 RUN
-chmod +x "$out/run.sh"
+for kind in profile train; do
+    parts=$kind
+    [ $kind = profile ] || parts=training
+    cat > "$out/$kind.sh" << KIND
+#!/bin/sh
+# run.sh for another purpose (test/gpu.sh): $kind.sh [REPORT_FOLDER].
+GPU_PARTS=$parts exec "\$(dirname "\$0")/run.sh" "\${1:-$kind}"
+KIND
+done
+chmod +x "$out"/*.sh
 bytes=$(du -sb "$out" | cut -f1)
 echo "bundle: $out, $bytes bytes"
 if [ "$bytes" -gt "$max_bytes" ]; then

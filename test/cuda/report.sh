@@ -39,8 +39,10 @@ TRAIN
 stand_in path/python3 <<'PYTHON'
 [ "$1" = -m ] || exit 0
 while [ "$1" != --out ]; do shift; done
-echo '[{"stage": "gnn64"}]' > "$2/peers.json"
-echo 'a line of the table' > "$2/peers.txt"
+out=$2
+while [ "$1" != --name ]; do shift; done
+echo '[{"stage": "gnn64"}]' > "$out/$2.json"
+echo "a line of the table of $2" > "$out/$2-table.txt"
 PYTHON
 echo cuda cuda_half cuda_train checkop_rows > "$bin/device-suites"
 
@@ -72,8 +74,10 @@ PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" \
 for line in 'opens: passed' 'cuda: failed with status 1' 'suite cuda no' \
     'cuda_separate: failed with status 1' 'suite cuda yes' 'cuda_half: passed' \
     'cuda_train: passed, 1 tests skipped' 'SKIPPED test: why' \
-    'times_float16: passed' 'peers: passed' 'a line of the table' \
-    'times_float32: passed' 'times_cpu: passed' 'interop: passed' \
+    'times_float16: passed' 'peers: passed' 'a line of the table of peers' \
+    'reference_event: passed' 'a line of the table of reference_event' \
+    'times_float32: passed' 'times_cpu: passed' 'times_contexts: passed' \
+    'times_cpu_one_thread: passed' 'interop: passed' 'dist_nccl: passed' \
     'checkop_rows: passed' \
     'training: failed with status 137' \
     'racecheck_cuda_half: failed with status 1' \
@@ -81,7 +85,11 @@ for line in 'opens: passed' 'cuda: failed with status 1' 'suite cuda no' \
     'clocks: SM 1980 to 1980 MHz, at most 650 W, 60 C'; do
     grep -q "$line" "$folder/out2/report.txt" || fail "no line '$line'"
 done
-tar -tzf "$folder/out2.tar.gz" | grep -q '^out2/report.txt$' || fail 'no archive'
+# Three files, with what the parts printed in one of them.
+[ "$(echo "$folder"/out2/*)" = "$folder/out2/parts.tar.gz \
+$folder/out2/report.json $folder/out2/report.txt" ] || fail 'other files are left'
+tar -tzf "$folder/out2/parts.tar.gz" | grep -q '^parts/cuda_train.txt$' ||
+    fail 'no archive'
 if command -v python3 > /dev/null; then
     python3 - "$folder/out2/report.json" <<'CHECK'
 import json, sys
@@ -91,6 +99,36 @@ assert report["times"]["peers"][0]["stage"] == "gnn64", report
 assert report["parts"]["training"] == "failed with status 137", report
 CHECK
 fi
+
+# The kernels, those that take longest first; then a training.
+stand_in path/ncu <<'NCU'
+while [ "$1" != --log-file ]; do shift; done
+cat > "$2" <<'CSV'
+==PROF== Profiling "one_kernel"
+"ID","Kernel Name","gpu__time_duration.sum","smsp__inst_executed.sum","dram__bytes_read.sum","dram__bytes_write.sum"
+"","","us","inst","Kbyte","Mbyte"
+"0","one_kernel(int)","1.5","1,000","500","0"
+"1","other_kernel(float *)","1,200.25","2","1","2.5"
+"2","one_kernel(int)","2.5","500","n/a","0"
+CSV
+NCU
+real_python=$(command -v python3 || echo none)
+PATH=$folder/path:$PATH PEERS_PYTHON=$real_python \
+    GPU_PARTS=profile test/cuda/gpu.sh "$bin" "$bin" "$folder/out6" \
+    > "$folder/text" || fail 'a profile'
+grep -q 'ncu_mlp_fused: passed' "$folder/out6/report.txt" || fail 'no profile'
+if command -v python3 > /dev/null; then
+    awk '/ other_kernel$/ { first = NR; other = $1 == 1200.2 && $6 == 2.5 }
+        / one_kernel$/ { one = NR > first && first && $2 == 2 && $4 == 1500 }
+        END { exit !(one && other) }' "$folder/out6/report.txt" ||
+        fail 'the lines of kernels'
+fi
+status=0
+PATH=$folder/path:$PATH GPU_PARTS=training test/cuda/gpu.sh "$bin" "$bin" \
+    "$folder/out7" > "$folder/text" || status=$?
+[ $status = 1 ] || fail "a training that fails: status $status"
+grep -q 'training: failed with status 137' "$folder/out7/report.txt" ||
+    fail 'no training'
 
 # One that the library cannot open is a failure, and nothing else is tried.
 status=0
