@@ -15,7 +15,7 @@ from support import EVENT, EventTablesCase, FolderCase, LibraryCase, needs
 
 import exatrkx
 from exatrkx.files import trackml_csv
-from exatrkx.tools import colliderml
+from exatrkx.tools import colliderml, colliderml_tracks
 
 HITS: dict[str, list[Any]] = {
     "event_id": [7, 9],
@@ -135,19 +135,24 @@ class ColliderMl(EventTablesCase):
 
 @needs("pyarrow")
 class WholeEvent(LibraryCase):
-    def test_tracks(self) -> None:
-        """An event that ships finds the same tracks from both formats."""
-        hits = trackml_csv.read_table(f"{EVENT}-hits.csv.gz")
-        hits["surface_id"] = hits.pop("module_id")
+    """An event that ships, twice."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.hits = trackml_csv.read_table(f"{EVENT}-hits.csv.gz")
+        self.hits["surface_id"] = self.hits.pop("module_id")
         truth = trackml_csv.read_table(f"{EVENT}-truth.csv.gz")
         particles = trackml_csv.read_table(f"{EVENT}-particles.csv.gz")
-        hits |= {"true_z": truth["tz"], "particle_id": truth["particle_id"]}
+        self.hits |= {"true_z": truth["tz"], "particle_id": truth["particle_id"]}
         particles["charge"] = particles.pop("q")
-        for name, table in (("hits", hits), ("particles", particles)):
-            rows = {key: [values.tolist()] for key, values in table.items()}
-            write(self.folder / f"{name}.parquet", {"event_id": [1], **rows})
+        for name, table in (("hits", self.hits), ("particles", particles)):
+            rows = {key: [values.tolist()] * 2 for key, values in table.items()}
+            write(self.folder / f"{name}.parquet", {"event_id": [1, 4], **rows})
+
+    def test_tracks(self) -> None:
+        """The same tracks from both formats."""
         paths = (self.folder / "hits.parquet", self.folder / "particles.parquet")
-        ((number, tables),) = colliderml.read_events(*paths)
+        (number, tables), _ = colliderml.read_events(*paths)
         self.assertEqual(number, 1)
         for kind, table in tables.items():
             trackml_csv.write_table(f"{self.folder}/a-{kind}.csv", table)
@@ -160,6 +165,69 @@ class WholeEvent(LibraryCase):
             exatrkx.find_tracks(self.model, event, self.context).labels,
             exatrkx.find_tracks(self.model, want, self.context).labels,
         )
+
+    def run_main(self, hits: str, *options: object) -> tuple[int, str]:
+        text = io.StringIO()
+        out = ["--out", self.folder / "tracks.parquet", *options]
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            code = colliderml_tracks.main([str(self.folder / hits), *map(str, out)])
+        return code, text.getvalue()
+
+    def test_predictions(self) -> None:
+        """A row for each hit in a track, with the particle of most hits there."""
+        import pyarrow.parquet
+
+        latency = self.folder / "latency.parquet"
+        code, text = self.run_main("hits.parquet", "--truth", "--latency", latency)
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, r"^2 events, \d+\.\d{3} s\n$")
+        positions = np.stack([self.hits[axis] for axis in "xyz"], axis=1)
+        modules = [self.hits[name] for name in ("volume_id", "layer_id", "surface_id")]
+        event = exatrkx.Event.from_arrays(positions, modules=tuple(modules))
+        labels = exatrkx.find_tracks(self.model, event, self.context).labels
+        (rows,) = np.nonzero(labels >= 0)
+        owners = [self.hits["particle_id"][labels == track].tolist() for track in range(labels.max() + 1)]
+        most = np.array([max(sorted(set(one)), key=one.count) for one in owners])
+        found = pyarrow.parquet.read_table(self.folder / "tracks.parquet").to_pydict()
+        want = {
+            "event_id": np.repeat([1, 4], len(rows)),
+            "hit_id": np.tile(rows, 2),
+            "track_id": np.tile(labels[rows], 2),
+            "majority_particle_id": np.tile(most[labels[rows]], 2),
+            "n_params": np.full(2 * len(rows), 98570),
+        }
+        self.assertEqual(list(found), list(want))
+        for name, values in want.items():
+            np.testing.assert_array_equal(found[name], values, name)
+        times = pyarrow.parquet.read_table(latency).to_pydict()
+        self.assertEqual(times["n_events"], [2])
+        self.assertGreater(times["wallclock_s"][0], 0)
+
+    def test_predictions_refused(self) -> None:
+        (self.folder / "empty").mkdir()
+        rows: dict[str, list[Any]] = {name: [] for name in ("event_id", *colliderml.HITS)}
+        write(self.folder / "none.parquet", rows)
+        for hits, options, said in (
+            ("absent.parquet", (), "No such file"),
+            ("empty", (), "no *.parquet"),
+            ("none.parquet", (), "none.parquet: no events"),
+            ("particles.parquet", (), "no column x, y, z"),
+            ("none.parquet", ("--truth",), "no column particle_id"),
+            ("hits.parquet", ("--model", "nosuch"), "nosuch: neither a file nor one of"),
+        ):
+            with self.subTest(hits):
+                code, text = self.run_main(hits, *options)
+                self.assertEqual(code, 1, text)
+                self.assertIn(said, text)
+        self.assertFalse((self.folder / "tracks.parquet").exists())
+
+    def test_majority(self) -> None:
+        """Of as many hits the least; ids of 64 bits."""
+        big = 2**64 - 1
+        owner = np.array([7, big, 3, big, 7, 5], np.uint64)
+        labels = np.array([2, 0, 2, 0, 0, 2], np.int32)
+        found = colliderml_tracks.majority(labels, owner)
+        self.assertEqual(found.tolist(), [3, big, 3, big, big, 3])
 
 
 @needs("pyarrow")

@@ -31,6 +31,7 @@ MODULES = {
     "acts-csv": ("tools.acts_csv", "events of the CSV files of ACTS as TrackML events"),
     "acts-root": ("tools.acts_root", "events of the ROOT files of ACTS as TrackML events"),
     "colliderml": ("tools.colliderml", "events of ColliderML's Parquet files as TrackML events"),
+    "colliderml-tracks": ("tools.colliderml_tracks", "tracks for ColliderML's scorer"),
     "edm4hep": ("tools.edm4hep", "simulated hits of EDM4hep's files as TrackML events"),
     "compare-events": ("tools.compare_events", "two sets of events next to each other"),
     "adjust": ("tools.adjust", "other cuts, radius, bounds or labels for a model file"),
