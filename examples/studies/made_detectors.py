@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from collections.abc import Callable
 
 import numpy as np
 
+import exatrkx
 from exatrkx.files.trackml_csv import event_path, write_table
 
 FIELD = 3.8  # T
@@ -140,17 +142,33 @@ def write(folder: str, number: int, make: Callable[[np.random.Generator], Event]
         write_table(event_path(folder, number, kind, True), table)
 
 
+def write_arrays(
+    folder: str, number: int, make: Callable[[np.random.Generator], Event]
+) -> None:
+    """The event without modules."""
+    with tempfile.TemporaryDirectory() as tables:
+        write(tables, number, make)
+        (event,) = exatrkx.Events(tables)
+    np.savez(
+        os.path.join(folder, event.name),
+        positions=event.positions,
+        particle_ids=event.particle_ids,
+        particles=event.particles,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("detector", choices=("barrel", "straight", "dipole"))
     parser.add_argument("out", metavar="OUT")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--events", type=int, default=60)
+    parser.add_argument("--no-modules", action="store_true", help="arrays of numpy")
     options = parser.parse_args()
     make = {"barrel": barrel, "straight": straight, "dipole": dipole}[options.detector]
     os.makedirs(options.out, exist_ok=True)
     for number in range(options.first, options.first + options.events):
-        write(options.out, number, make)
+        (write_arrays if options.no_modules else write)(options.out, number, make)
 
 
 if __name__ == "__main__":

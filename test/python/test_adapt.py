@@ -73,12 +73,18 @@ class Facts(unittest.TestCase):
         return facts.look([event])
 
     def test_straight_tracks(self) -> None:
-        """They are helices without a field; hits without modules have a warning."""
+        """They are helices without a field; hits without layers have a warning."""
         found = self.lines(0.0)
         self.assertTrue(found.has_helices)
         self.assertAlmostEqual(found.field, 0.0, delta=0.05)
         self.assertNotIn("no helices", "".join(found.warnings))
-        self.assertIn("no modules", "".join(found.warnings))
+        self.assertIn("no layers", "".join(found.warnings))
+
+    def test_one_layer(self) -> None:
+        """Modules that are all the same are none."""
+        event = events()[0]
+        same = copy_of(event, modules=np.zeros((3, len(event)), np.int32))
+        self.assertEqual(facts.look([same]).n_layers, 0)
 
     def test_other_field(self) -> None:
         found = self.lines(0.5)
@@ -213,7 +219,7 @@ class Adapt(FolderCase):
         bare = [copy_of(event, modules=None) for event in events()]
         with mock.patch(f"{__name__}.events", lambda: bare):
             found = self.adapt("bare", start="positions")
-        self.assertIn("hits have no modules", "".join(found["warnings"]))
+        self.assertIn("hits have no layers", "".join(found["warnings"]))
         self.assertIn("gnn", found["more"]["curves"])
 
     def test_stopped(self) -> None:
@@ -327,7 +333,7 @@ class Adapt(FolderCase):
 
     def test_command(self) -> None:
         self.use_few_trials()
-        line = ["--out", self.folder / "m", "--time", "1", "--start", "positions"]
+        line = ["--out", self.folder / "m", "--time", "0.2", "--start", "positions"]
         line += ["--from-scratch", "--threads", "1"]
         code, out, err = self.run_main(DATA, *line)
         self.assertEqual(code, 0, err)

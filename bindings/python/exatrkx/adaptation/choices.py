@@ -22,6 +22,7 @@ from .._evaluation import Rate, evaluate
 from .._event import Event
 from .._model import Model
 from .._stages import build_graph, find_tracks
+from .._tracks import Tracks
 from ..files import safetensors
 from ..tools.adjust import adjust, drop_all_but_networks
 
@@ -59,12 +60,17 @@ class Quality:
         )
 
 
-def measure(model: Model, events: Sequence[Event], context: Context) -> Quality:
-    """The quality of the tracks of events. What does not fit the model shows in it:
-    no warning for each candidate."""
+def tracks_of(model: Model, events: Sequence[Event], context: Context) -> list[Tracks]:
+    """The tracks of events. What does not fit the model shows in their quality: no
+    warning for each candidate."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tracks = [find_tracks(model, event, context) for event in events]
+        return [find_tracks(model, event, context) for event in events]
+
+
+def measure(model: Model, events: Sequence[Event], context: Context) -> Quality:
+    """The quality of the tracks of events."""
+    tracks = tracks_of(model, events, context)
     hard, soft = (evaluate(events, tracks, min_pt=pt) for pt in (0.5, 0.1))
     return Quality(
         hard.technical_efficiency,

@@ -17,6 +17,7 @@ from .._event import Event
 
 GEV_PER_T_MM = 0.299792458e-3
 MIN_CHAIN = 4  # hits of a particle whose curvature is measured
+MIN_LAYERS = 3  # fewer are a number that hits without layers were given
 MIN_EXTENT = 20.0  # mm; detectors are larger
 MIN_FIELD_PT = 0.3  # GeV; of such a particle
 MAX_SPREAD = 0.3  # T; straight tracks have less
@@ -33,7 +34,7 @@ class Facts:
     noise: float  # share of the hits
     radius: float  # that holds 99.9 % of the hits
     half_length: float  # |z| that holds them
-    n_layers: int  # 0: hits of some event have no modules
+    n_layers: int  # 0: hits of some event have no modules, or hardly any layers
     has_cells: bool
     is_symmetric: bool  # about z = 0
     median_pt: float
@@ -51,7 +52,7 @@ class Facts:
         yield "events", f"{self.n_events} of {self.n_hits} hits, {self.n_particles} particles"
         yield "noise", f"{100 * self.noise:.1f} % of the hits"
         yield "extent", f"radius {self.radius:.0f} mm, |z| {self.half_length:.0f} mm"
-        yield "layers", str(self.n_layers) if self.n_layers else "none: hits have no modules"
+        yield "layers", str(self.n_layers or "none")
         yield "cells", "yes" if self.has_cells else "none"
         yield "symmetric about z = 0", "yes" if self.is_symmetric else "no"
         yield "momentum", f"median pT {self.median_pt:.3g} GeV"
@@ -153,7 +154,7 @@ def look(events: Sequence[Event]) -> Facts:
         "noise": float(np.mean(np.concatenate(ids) == 0)),
         "radius": radius,
         "half_length": float(np.quantile(np.abs(z), 0.999)),
-        "n_layers": len(layers),
+        "n_layers": len(layers) if len(layers) >= MIN_LAYERS else 0,
         "has_cells": all(event.cell_features is not None for event in events),
         "is_symmetric": abs(2 * n_up - len(z)) < 0.1 * len(z),
         "median_pt": float(np.median(pt)),
@@ -172,6 +173,6 @@ def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
             "the first pass expects helices"
         )
     if facts["n_layers"] == 0:
-        yield "hits have no modules: no first pass and no completion"
+        yield "hits have no layers: no first pass and no completion"
     if facts["n_events"] < 10:
         yield f"{len(events)} events are few: choices on validation mean little"

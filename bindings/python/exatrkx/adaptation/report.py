@@ -17,8 +17,8 @@ from .._evaluation import Rate, evaluate, evaluate_binned, rate_of
 from .._event import Event
 from .._graph import Graph
 from .._model import Model
-from .._stages import build_graph, filter_graph, find_tracks, label
-from .choices import Chooser, Quality, Trial, measure
+from .._stages import build_graph, filter_graph, label
+from .choices import Chooser, Quality, Trial, measure, tracks_of
 from .facts import Facts
 from .stages import Curve
 
@@ -49,7 +49,7 @@ def trial(one: Trial) -> dict[str, Any]:
 
 def binned(model: Model, events: Sequence[Event], context: Context) -> dict[str, Any]:
     """Technical efficiency with intervals in bins of each variable."""
-    tracks = [find_tracks(model, event, context) for event in events]
+    tracks = tracks_of(model, events, context)
     found: dict[str, Any] = {}
     for name, (unit, edges, min_pt) in BINS.items():
         counts = [
