@@ -50,7 +50,7 @@ section()
         make --no-print-directory docs
         ;;
     programs) test/programs/programs.sh "$build" ;;
-    dist) test/dist/dist.sh "$build" ;;
+    dist) test/dist/dist.sh "$build" "$lib" ;;
     mpi) test/dist/mpi_faults.sh "$build" ;;
     nccl) test/dist/nccl.sh ;;
     install) test/programs/install.sh "$build" "$lib" ;;

@@ -2,9 +2,10 @@
 # Training on several ranks, as processes of MPI over loopback and as threads:
 # the same model on any number of them; ranks that die, hang or are told to stop;
 # checkpoints that fail, are damaged, or are of another number of ranks;
-# event-parallel inference. $1: the build folder.
+# event-parallel inference. $1, $2: the folders of the build and of the library.
 set -eu
 build=$1
+lib=$2
 train=$build/examples/etx-train
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -248,6 +249,44 @@ grep -q 'neither mpirun nor srun' "$tmp/stderr" || fail 'no line about no ranks'
 ! PMI_RANK=2 PMI_SIZE=2 find_tracks "$tmp/batch" --share ||
     fail 'rank 2 of 2 has a share'
 echo 'dist: two ranks find the tracks of one'
+
+# joins_none HOW TRAIN LAUNCHER...: processes that do not join are refused.
+joins_none()
+{
+    how=$1
+    program=$2
+    shift 2
+    # shellcheck disable=SC2086
+    ! timeout 120 "$@" "$program" --config "$tmp/short.json" $events \
+        --out "$tmp/x" >"$tmp/stdout" 2>"$tmp/stderr" || fail "$how under $1"
+    grep -q 'one of several processes: .*MPI' "$tmp/stdout" "$tmp/stderr" ||
+        fail "$how under $1: no line about other processes"
+    [ ! -e "$tmp/x" ] || fail "$how under $1: a model"
+    echo "dist: $how is refused under $1"
+}
+# Without MPI, as the archive is.
+objects=
+for name in etx-train cores energy field_map json program scaling_report svg table \
+    training training_log; do
+    objects="$objects $build/obj/examples/$name.o"
+done
+# shellcheck disable=SC2086
+${CC:-gcc} $objects "$lib/libexatrkx_dist.a" -L"$lib" -lexatrkx -lz -lm -lpthread \
+    -Wl,-rpath,"$(cd "$lib" && pwd)" -o "$tmp/etx-train"
+for launcher in mpirun.openmpi mpirun.mpich srun; do
+    if ! command -v $launcher >/dev/null 2>&1; then
+        echo "SKIPPED dist under $launcher: no $launcher"
+        continue
+    fi
+    other=libmpich
+    [ $launcher = mpirun.mpich ] || other='libmpi[.]so'
+    set -- $launcher -n 2
+    [ $launcher != mpirun.openmpi ] ||
+        set -- "$@" --allow-run-as-root --oversubscribe
+    joins_none 'a build without MPI' "$tmp/etx-train" "$@"
+    [ $launcher = srun ] || ldd "$train" | grep -q "$other" ||
+        joins_none 'a build for another MPI' "$train" "$@"
+done
 
 if ! command -v mpirun >/dev/null 2>&1 ||
     ! ldd "$train" | grep -q libmpi; then
