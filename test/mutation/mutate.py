@@ -12,7 +12,7 @@ or one condition turned round. It is killed when one of the suites of its source
 (SUITES below) fails or takes too long; the objects have --sanitize too, so that an
 access beyond an array fails. Those that do not compile are left out, those with the
 machine code of the source without --sanitize, which are the same program, and those
-of uncounted.txt. --share of the mutants of all sources, drawn with --seed, are tried;
+of uncounted.txt, which has functions too. --share of the mutants of all sources, drawn with --seed, are tried;
 after --seconds the one that runs is killed, with all that it started, and does not
 count. Survivors are listed; the last line is the share that was killed. The run fails
 where so few would be killed, in one of a thousand samples of this size or less, if
@@ -81,12 +81,15 @@ SUITES = {
     "src/train/": TRAINING,
     "src/train/checkpoint.c": TRAINING + ["faults_memory:checkpoint"],
     "src/train/config": ["train_config", "train_steps", "train_sampling"],
+    "src/train/draw_batch.c": ["dist_world", "dist_team"] + TRAINING,
     "src/train/graphs/": ["train_cache"] + TRAINING,
-    "src/train/objective/": ["train_losses"] + TRAINING,
+    "src/train/hash.c": ["dist_world"] + TRAINING,
+    "src/train/objective/": ["train_losses"] + TRAINING + ["dist_parts"],
     "src/train/ranks/": ["dist_training", "dist_team", "train_differential",
                          "dist_options"] + TRAINING,
     "src/train/sampling/": ["train_sampling", "train_truth", "train_hard_negatives",
                             "train_augmentation"] + TRAINING,
+    "src/train/setup.c": ["dist_parts", "dist_world"] + TRAINING,
     "src/train/state/": ["train_stability", "train_loss_scale"] + TRAINING,
     "src/train/validation/": ["train_metrics"] + TRAINING,
     "src/learn/": LEARNING,
@@ -224,19 +227,31 @@ def lines_of(text, begin, end, new):
             (text[first:begin] + new + text[end:last]).strip())
 
 
-def is_mutant(path, *lines):
+def function_at(text, begin):
+    """The name of the function that is there."""
+    code = code_of(text)
+    head = code.rfind("\n{\n", 0, begin)
+    return re.match(r"[^(]*?(\w+)\(", code[code.rfind("\n\n", 0, head):head]).group(1)
+
+
+def mutants_like(path, lines):
+    """How many mutants of a source an entry of uncounted.txt names."""
     text = Path(path).read_text()
-    return [lines_of(text, *mutant) for mutant in mutants_of(text)].count(lines) == 1
+    return sum(lines == ((function_at(text, mutant[0]),) if len(lines) == 1
+                         else lines_of(text, *mutant)) for mutant in mutants_of(text))
 
 
 def uncounted():
-    """What uncounted.txt lists: (source, its line, the mutant's line)."""
+    """What uncounted.txt lists: (source, its line, the mutant's line), or (source,
+    function)."""
     _, *blocks = Path(__file__).with_name("uncounted.txt").read_text().split("\n\n")
-    entries = [re.match(r"(\S+): .+\n- (.+)\n\+ (.+)", block).groups()
-               for block in blocks]
-    for entry in entries:
-        if not is_mutant(*entry):
-            sys.exit("uncounted.txt: not one mutant of {}:\n- {}\n+ {}".format(*entry))
+    entries = [(path, *re.findall(r"^[-+*] (.+)", rest, re.M)) for path, rest in
+               (re.match(r"(\S+): .+\n((?s:.+))", block).groups() for block in blocks)]
+    for path, *lines in entries:
+        n = mutants_like(path, tuple(lines))
+        if n == 0 or n > 1 and len(lines) == 2:
+            sys.exit("uncounted.txt: not one mutant of {}:\n{}".format(
+                path, "\n".join(lines)))
     return set(entries)
 
 
@@ -340,7 +355,8 @@ class Mutator:
         """True: killed, False: survives, None: not counted."""
         text = Path(path).read_text()
         lines = lines_of(text, begin, end, new)
-        if (path, *lines) in self.uncounted:
+        if not self.uncounted.isdisjoint({(path, *lines),
+                                          (path, function_at(text, begin))}):
             return None
         if path not in self.originals:
             self.originals[path] = self.compile(text)

@@ -151,6 +151,14 @@ ETX_TEST(test_dist_parts_training_refused)
     bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
         ETX_ERR_ARGUMENT, "embedding");
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 1, 0, 0, &exchange),
+        ETX_ERR_ARGUMENT, "embedding");
+    ck_assert_ok(etx_trainer_set_parts(bench.trainer, 1, 0, 0, NULL));
+    train_bench_close(&bench);
+    bench = train_bench_new(
+        ETX_TRAIN_FILTER, 1, "{'sampling': {'chunk_edges': 1}}");
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
+        ETX_ERR_ARGUMENT, "chunk_edges is 1");
     train_bench_close(&bench);
     bench = train_bench_new(
         ETX_TRAIN_GNN, 1, "{'model': {'options': {'norm': 'batch'}}}");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support.h"
+#include "train/ranks/assign.h"
 #include "train/ranks/gradient.h"
 #include "train_bench.h"
 
@@ -52,6 +53,34 @@ ETX_TEST(test_dist_team_gradient_sum)
     ck_assert_refused(etx_gradient_sum(slice, 2, 1), "slice[k] is NULL");
     ck_assert_fails(etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT,
         "n_slices -5 is negative");
+}
+
+/* The graph of the most work is given first, whatever its index, and one that a
+ * rank alone has counts as its work. */
+ETX_TEST(test_dist_team_assigns_the_largest_first)
+{
+    static const struct {
+        double n_edges[4];
+        int32_t holder, owner[4]; /* holder of the first */
+    } rows[] = {{{2, 1, 1, 3}, -1, {1, 1, 0, 0}},
+        {{1, 1, 1, 3}, -1, {1, 1, 1, 0}}, {{4, 1, 1, 1}, 1, {1, 0, 0, 0}}};
+    const etx_team team = {.n_ranks = 2};
+    scoped_context *context = etx_test_context();
+    struct etx_train_event event[4];
+    struct etx_train_event *of[4];
+    int32_t *owner;
+
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        for (int k = 0; k < 4; k++) {
+            event[k] = (struct etx_train_event){
+                .n_edges = rows[r].n_edges[k], .holder = -1};
+            of[k] = &event[k];
+        }
+        event[0].holder = rows[r].holder;
+        ck_assert_ok(
+            etx_team_assign(&owner, &team, context->stream->arena, of, 4));
+        ck_assert_mem_eq(owner, rows[r].owner, sizeof rows[r].owner);
+    }
 }
 
 /* -------------------------------------------------------- a team of one -- */

@@ -273,3 +273,19 @@ ETX_TEST(test_first_pass_lines_agree)
     for (int32_t layer = 0; layer < N_SEEDS; layer++)
         ck_assert_int_gt(n_crossed[layer], N_ROUNDS / 4);
 }
+
+/* More hits and layers come first, then the smaller mean distance. */
+ETX_TEST(test_first_pass_order_of_candidates)
+{
+    static const struct etx_candidate rows[] = {
+        {.n_hits = 5, .n_layers = 4, .distance = 50.0f},
+        {.n_hits = 4, .n_layers = 4, .distance = 0.0f},
+        {.n_hits = 4, .n_layers = 4, .distance = 4.0f},
+        {.n_hits = 4, .n_layers = 3, .distance = 0.0f},
+        {.n_hits = 3, .n_layers = 3, .distance = 3.0f},
+        {.n_hits = 3, .n_layers = 3, .distance = 1e30f}};
+
+    for (size_t k = 1; k < sizeof rows / sizeof rows[0]; k++)
+        ck_assert_int_lt(
+            etx_candidate_key(&rows[k - 1]), etx_candidate_key(&rows[k]));
+}

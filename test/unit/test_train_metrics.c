@@ -59,6 +59,9 @@ ETX_TEST(test_train_metrics_cut_keeps_the_target)
             (double)etx_score_list_metrics(&list, above).n_signal,
             3.0 * targets[k]);
     }
+    /* One pair at least, and no more than there are. */
+    ck_assert_float_eq(etx_score_list_quantile(&list, 0.0), 0.2f);
+    ck_assert_float_eq(etx_score_list_quantile(&list, 1.1), 0.9f);
     ck_assert_float_eq(etx_score_list_quantile(&list, 0.3), 0.2f);
     ck_assert_float_eq(etx_score_list_quantile(&list, 0.5), 0.9f);
     etx_score_list_clear(&list);
