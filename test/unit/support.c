@@ -191,7 +191,7 @@ const char *etx_test_reference(const char *name, const char *path)
 
 const char *etx_test_example(const char *path)
 {
-    static char full[PATH_SIZE];
+    static _Thread_local char full[PATH_SIZE];
 
     snprintf(full, sizeof full, "examples/data/%s", path);
     return full;
