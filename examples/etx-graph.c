@@ -40,8 +40,7 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"stage", "NAME", "embed, graph, filter, gnn, label or complete",
             .text = &o->stage},
-        {"model", "FILE",
-            "model file, or default, accurate, positions or chain",
+        {"model", "FILE", "model file, or the name of a shipped one",
             .text = &o->model},
         {"event", "PREFIX", "event in TrackML form", .list = &o->events},
         {"hits", "FILE", "hits file instead of --event", .text = &o->hits},

@@ -22,7 +22,7 @@ def parser(name: str, description: str, result: str) -> argparse.ArgumentParser:
     """A command line with the model, and the file that is written."""
     found = argparse.ArgumentParser(prog=f"exatrkx {name}", description=description)
     found.add_argument(
-        "model", metavar="MODEL", help="model file, or default, accurate, positions or chain"
+        "model", metavar="MODEL", help="model file, or the name of a shipped one"
     )
     found.add_argument("--out", required=True, metavar="M", help=result)
     return found
