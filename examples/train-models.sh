@@ -1,8 +1,9 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
-# default.safetensors, positions.safetensors, accurate.safetensors and chain.safetensors.
-# $1: a folder for events and models. All but chain takes about five hours of two
-# cores, two and a half of them up to positions. Further arguments go to every
+# default.safetensors, positions.safetensors, accurate.safetensors, chain.safetensors
+# and pixels.safetensors.
+# $1: a folder for events and models. All but the last two takes about five hours of
+# two cores, two and a half of them up to positions. Further arguments go to every
 # training (--threads 2). Where it was stopped it goes on when it is run again; a
 # training that is done is only validated once more.
 # Needs numpy, pyacts and pythia8mc.
@@ -161,10 +162,33 @@ adjust gnn_positions_mixed positions filter.cut=0.003 filter.max_edges_per_hit=1
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
 # from all hits.
-training=$mixture
+simulate chain-full-most 22 full 701000 --beam-spot trackml --displaced 0.24
+simulate chain-full-displaced 7 full 703000 --beam-spot trackml --displaced 0.5
+training="$mixture chain-full-most chain-full-displaced"
 adjust accurate chain_start --networks-only
 stage embedding_chain embedding_chain --start "$out/chain_start.safetensors"
 stage filter_chain filter_chain --start "$out/embedding_chain.safetensors"
 python3 -m exatrkx widen "$out/filter_chain.safetensors" \
     --out "$out/chain_wide.safetensors"
 stage gnn_chain chain --start "$out/chain_wide.safetensors"
+
+# The pixel detector alone: events whose strips are dead, and particles of three hits.
+# Completion and first pass take tracks of four layers; without the strips far more hits
+# meet four by chance, so that the first pass takes the sure ones.
+simulate pixels-full 24 full 701000 --beam-spot trackml --displaced 0.24 \
+    --dead-volumes 12 13 14 16 17 18
+simulate pixels-long 3 full 702000 --dead-volumes 12 13 14 16 17 18
+simulate pixels-top 9 160 711000 --process top-pairs --merge --secondaries \
+    --dead-volumes 12 13 14 16 17 18
+simulate pixels-completion 4 full 741000 --beam-spot trackml --displaced 0.24 \
+    --dead-volumes 12 13 14 16 17 18
+training='pixels-full pixels-long pixels-top'
+adjust accurate pixels_start --networks-only \
+    embedding.graph.max_edges_per_hit=120
+stage filter_pixels filter_pixels --start "$out/pixels_start.safetensors"
+adjust filter_pixels pixels_bounded filter.cut=0.003 filter.max_edges_per_hit=20
+stage gnn_pixels gnn_pixels --start "$out/pixels_bounded.safetensors"
+build/examples/etx-learn-completion --data "$out/pixels-completion" --min-layers 4 \
+    --model "$out/gnn_pixels.safetensors" --out "$out/pixels_completed.safetensors"
+adjust pixels_completed pixels filter.max_edges_per_hit=16 first_pass.min_layers=4 \
+    first_pass.max_random=0.003

@@ -34,7 +34,7 @@ EVENT = "examples/data/event000000001"
 CARRIED = {
     "models": [
         f"examples/models/{name}.safetensors"
-        for name in ("default", "accurate", "positions", "chain")
+        for name in ("default", "accurate", "positions", "chain", "pixels")
     ],
     "configs": [
         f"examples/configs/{name}.json"

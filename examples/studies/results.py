@@ -66,6 +66,7 @@ DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 ALL = (*BOTH, "examples/models/positions.safetensors")
 CHAIN = "examples/models/chain.safetensors"
+PIXELS = "examples/models/pixels.safetensors"
 DENSE = ("full-trackml", "jets", "taus", "cores", "top")
 CLOSE = ("jets", "taus", "cores")
 SHIPPED = " ".join(f"--model {path}" for path in ALL)
@@ -169,6 +170,15 @@ TABLES: dict[str, Table] = {
         + " ".join(f"--model {path}" for path in (*BOTH, CHAIN)),
         ["test-full", "test-full-trackml"],
         models=(*BOTH, CHAIN),
+    ),
+    "pixels": study(
+        f"{PAGES}/pixels.md",
+        "pixels",
+        "--events $EVENTS/test-full-trackml --events $EVENTS/test-full "
+        "--events $EVENTS/test-top",
+        ["test-full-trackml", "test-full", "test-top"],
+        code=(*PIPELINE, "examples/studies/tables/published.py"),
+        models=(*BOTH, PIXELS),
     ),
     "dense": study(
         f"{PAGES}/dense.md",
@@ -388,6 +398,17 @@ TABLES: dict[str, Table] = {
     "nodetypes": training("nodetypes"),
     "batch": training("batch"),
     "order": training("order", "--validation-events 4", "mixed"),
+    "iterations": training("iterations"),
+    "windows": training("windows"),
+    "curve": study(
+        f"{PAGES}/curve.md",
+        "curve",
+        "--data $EVENTS/curve-medium --validation $EVENTS/valid-medium "
+        "--validation-events 10",
+        ["curve-medium", "valid-medium"],
+        (*TRAINING, "examples/studies/tables/training.py"),
+        CANDIDATES,
+    ),
     "spikes": training("spikes", "--steps 100 --validation-events 2"),
     "oneshot": training("oneshot"),
     "retrained": study(

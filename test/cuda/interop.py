@@ -116,7 +116,7 @@ def jax_both(given: Given) -> None:
 
 def tracks(given: Given) -> None:
     """In float32 the labels of the CPU; in float16 of at least 97 % of the hits."""
-    for name in ("default", "accurate", "positions", "chain"):
+    for name in ("default", "accurate", "positions", "chain", "pixels"):
         model = exatrkx.Model.load(name)
         wanted = exatrkx.find_tracks(model, given.event, exatrkx.Context(1)).labels
         for precision, share in (("float32", 1.0), ("best", 0.97)):

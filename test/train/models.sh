@@ -16,7 +16,7 @@ if ! sh examples/train-models.sh "$out" --time-limit 1 >"$out/log" 2>&1; then
     tail -n 20 "$out/log" >&2
     exit 1
 fi
-for model in default positions accurate chain; do
+for model in default positions accurate chain pixels; do
     "$build/examples/etx-find-tracks" --model "$out/$model.safetensors" \
         --event "$data/event000000001" --out "$out/tracks.csv" >/dev/null
 done

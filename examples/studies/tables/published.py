@@ -39,18 +39,30 @@ HEAD = [
 ]
 
 
-def pixels_of(
-    event: exatrkx.Event, tracks: exatrkx.Tracks
-) -> tuple[exatrkx.Event, exatrkx.Tracks]:
+def in_pixels(event: exatrkx.Event) -> np.ndarray:
+    """The rows of the hits in the pixel detector."""
+    return np.flatnonzero(np.isin(event.modules[0], PIXELS))
+
+
+def pixel_event(event: exatrkx.Event) -> exatrkx.Event:
     """The same without the strips."""
-    rows = np.flatnonzero(np.isin(event.modules[0], PIXELS))
-    fewer = exatrkx.Event.from_arrays(
+    rows = in_pixels(event)
+    return exatrkx.Event.from_arrays(
         event.positions[rows],
+        modules=event.modules[:, rows],
+        cell_features=None if event.cell_features is None else event.cell_features[rows],
         particle_ids=event.particle_ids[rows],
         weights=event.weights[rows],
         particles=event.particles,
     )
-    return fewer, exatrkx.Tracks.from_labels(tracks.labels[rows])
+
+
+def pixels_of(
+    event: exatrkx.Event, tracks: exatrkx.Tracks
+) -> tuple[exatrkx.Event, exatrkx.Tracks]:
+    """The same without the strips."""
+    found = exatrkx.Tracks.from_labels(tracks.labels[in_pixels(event)])
+    return pixel_event(event), found
 
 
 def cells(hits: str, min_pt: float, rates: exatrkx.Evaluation) -> list[str]:

@@ -25,9 +25,11 @@ BASE: Mapping[str, Any] = {
 }
 NEAREST = {"search_radius": 1.0, "neighbours": 40, "other": 0}
 CHANGES: Mapping[str, dict[str, Any]] = {
+    "random pairs alone": {"sampling": {"neighbours": 0, "other": 0, "random_pairs": 100000}},
     "40 nearest within 1": {"sampling": NEAREST},
     "100 drawn within 0.6": {"sampling": {"search_radius": 0.6}},
     "100 drawn within 0.45": {},
+    "the same, without rotations": {"augmentation": {"rotate_phi": False}},
     "the same, `learning_rate` 0.01": {"schedule": {"learning_rate": 0.01}},
     "the same, `positive_weight` 1.5": {"loss": {"positive_weight": 1.5}},
     "the same, `positive_weight` 8": {"loss": {"positive_weight": 8.0}},

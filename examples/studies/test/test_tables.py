@@ -22,10 +22,12 @@ from tables import (
     chain,
     cleaned,
     construction,
+    curve,
     embedded,
     families,
     filters,
     hough,
+    iterations,
     lorentz,
     messages,
     momentum,
@@ -38,6 +40,7 @@ from tables import (
     pooling,
     padding,
     physics,
+    pixels,
     published,
     reflections,
     retrained,
@@ -49,6 +52,7 @@ from tables import (
     triplets,
     union,
     weights,
+    windows,
 )
 from tables.events import read_events
 
@@ -200,6 +204,14 @@ class Definitions(LibraryCase):
         for row in rows:
             self.assertGreater(float(row[4].split()[0]), 0.9, row)
 
+    def test_pixels(self) -> None:
+        """The model for pixels finds most with them, default next to nothing of 3 hits."""
+        rows = printed(pixels.main, "--events", str(DATA), "--count", "3")[2:]
+        self.assertEqual([row[1] for row in rows], list(pixels.models()))
+        found = [float(row[2].split()[0]) for row in rows]
+        self.assertGreater(found[-1], 0.97)
+        self.assertGreater(found[-1], found[0] + 0.02)
+
     def test_union(self) -> None:
         """A model twice: half of all tracks are duplicates, none of the rest."""
         model = str(ROOT / "examples" / "models" / "default.safetensors")
@@ -262,6 +274,7 @@ class Trainings(LibraryCase):
             (embedded, "with the learned points"),
             (families, "`graph_convolution`"),
             (filters, "64, 64, ReLU, without extents"),
+            (iterations, "2"),
             (momentum, "`pt_weight` 0.2"),
             (nodetypes, "encoders by type"),
             (order, "buckets"),
@@ -269,6 +282,7 @@ class Trainings(LibraryCase):
             (spikes, "a tenth of the rate"),
             (triplets, "doublets: `interaction_network`"),
             (weights, "secondaries 0"),
+            (windows, "4 of 10 000"),
         ):
             more = ["--barrel"] if module is triplets else []
             with self.subTest(module.__name__):
@@ -277,6 +291,14 @@ class Trainings(LibraryCase):
                 cells = dict(zip(rows[0], rows[2]))
                 self.assertGreater(float(cells["validation loss"]), 0.0)
                 self.assertLess(float(cells["validation loss"]), 2.0)
+
+    def test_curve(self) -> None:
+        """A line for each number of events that are there, and for each width."""
+        few = ["--steps", "4", "--edges", "300", "--seeds", "1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        rows = printed(curve.main, *few, "--data", str(DATA), "--validation", str(DATA))
+        widths = [f"1 events, width {width}" for width in (32, 16, 64)]
+        self.assertEqual([row[0] for row in rows[2:]], widths)
 
     def test_momentum(self) -> None:
         """Without a head there is no error; with one it is next to the spread."""
