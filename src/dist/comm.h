@@ -97,6 +97,8 @@ struct etx_comm {
     double deadline; /* seconds that this rank waits for others in one call,
                       * above 0 and at most ETX_COMM_MAX_SECONDS */
     int32_t is_broken;
+    int32_t is_leaving; /* tells the others that it failed: that ends by them or
+                         * the deadline, not by its caller's cancel */
     struct etx_comm_statistics statistics;
 };
 

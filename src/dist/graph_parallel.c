@@ -14,15 +14,19 @@
 #include "dist/dist.h"
 #include "dist/fail.h"
 
-/* Whether every rank came this far; status is this rank's. The barrier lets the
- * statistics tell waiting from work. */
+/* Whether every rank came this far; status is this rank's, which its caller may
+ * cancel here. The barrier lets the statistics tell waiting from work. */
 static etx_status agree(struct etx_dist *dist, etx_status status)
 {
+    if (status == ETX_OK && etx_is_cancelled())
+        status = ETX_ERR_CANCELLED;
     int64_t n_failed = status != ETX_OK;
-    etx_status sum = etx_comm_barrier(dist->comm);
 
+    dist->comm->is_leaving = status != ETX_OK;
+    etx_status sum = etx_comm_barrier(dist->comm);
     if (sum == ETX_OK)
         sum = etx_comm_sum(dist->comm, &n_failed, 1, ETX_COMM_I64);
+    dist->comm->is_leaving = 0;
     if (status != ETX_OK)
         return status;
     if (sum != ETX_OK || n_failed == 0)

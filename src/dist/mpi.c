@@ -69,7 +69,7 @@ etx_status etx_mpi_finish(
             break;
         if (waited > comm->deadline)
             return fail_late(comm, operation);
-        if (etx_is_cancelled())
+        if (!comm->is_leaving && etx_is_cancelled())
             return etx_dist_fail(
                 ETX_ERR_CANCELLED, "%s: cancelled by the caller", operation);
         back_off(waited);

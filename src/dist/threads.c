@@ -124,7 +124,8 @@ static etx_status wait_for_others(struct etx_comm *comm, struct group *group,
             return fail_late(comm, operation, group->n_arrived);
         }
         (void)pthread_cond_timedwait(&group->changed, &group->lock, &moment);
-        if (is_cancelled(group) && group->n_passed == n_passed) {
+        if (!comm->is_leaving && is_cancelled(group) &&
+            group->n_passed == n_passed) {
             group->aborted_rank = comm->rank;
             (void)pthread_cond_broadcast(&group->changed);
             return etx_dist_fail(

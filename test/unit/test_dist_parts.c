@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <time.h>
 
 #include "job.h"
 #include "rank_threads.h"
@@ -41,6 +42,31 @@ ETX_TEST(test_dist_parts_failure)
     ck_assert_ok(
         etx_graph_score(whole.graph, whole.context, whole.model, whole.event));
     rank_threads_run(N_RANKS, NULL, fail_and_score, &whole);
+}
+
+/* A rank that its caller cancels waits for others that come later, to tell
+ * them, whatever the caller says meanwhile; then the group still works. */
+static void cancel_and_score(struct rank_thread *thread, void *argument)
+{
+    const struct timespec late = {.tv_nsec = 100000000};
+    scoped_job job = job_make_graph();
+
+    (void)argument;
+    if (thread->rank == FAILING_RANK)
+        etx_set_cancel(etx_test_cancel, NULL);
+    else
+        ck_assert_int_eq(nanosleep(&late, NULL), 0);
+    ck_assert_status(etx_dist_graph_score(job.graph, thread->dist, job.context,
+                         job.model, job.event, ETX_PARTITION_KD),
+        ETX_ERR_CANCELLED);
+    etx_set_cancel(NULL, NULL);
+    ck_assert_ok(etx_dist_graph_score(job.graph, thread->dist, job.context,
+        job.model, job.event, ETX_PARTITION_KD));
+}
+
+ETX_TEST(test_dist_parts_cancelled)
+{
+    rank_threads_run(N_RANKS, NULL, cancel_and_score, NULL);
 }
 
 /* ------------------------------------------------------------ training -- */
