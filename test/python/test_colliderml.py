@@ -84,6 +84,14 @@ class ColliderMl(EventTablesCase):
         np.testing.assert_array_equal(particles["px"], [0.25, 1.5])
         np.testing.assert_array_equal(self.table(9, "truth")["particle_id"], [1])
 
+    def test_nowhere(self) -> None:
+        """A hit without a position is named, and its event not written."""
+        self.hits["y"] = [[0.0, float("nan"), 2.0, float("inf")], [0.5]]
+        code, text = self.run_main()
+        self.assertEqual(code, 1)
+        self.assertIn("event 7: hit 2: y is nan; 2 such hits", text)
+        self.assertEqual(list(self.folder.glob("event*")), [])
+
     def test_without_particles(self) -> None:
         self.assertEqual(self.run_main(truth=False)[0], 0)
         names = {path.name for path in self.folder.glob("*.csv.gz")}

@@ -48,7 +48,8 @@ def majority(labels: np.ndarray, owner: np.ndarray) -> np.ndarray:
     pairs, count = np.unique(np.stack((labels, index)), axis=1, return_counts=True)
     best = np.lexsort((-count, pairs[0]))
     tracks, first = np.unique(pairs[0, best], return_index=True)
-    return particles[pairs[1, best[first]][np.searchsorted(tracks, labels)]]
+    owners: np.ndarray = particles[pairs[1, best[first]][np.searchsorted(tracks, labels)]]
+    return owners
 
 
 class Finder:

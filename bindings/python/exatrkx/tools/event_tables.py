@@ -9,7 +9,20 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from ..files import trackml_csv
+
+
+def check_positions(event: int, hits: trackml_csv.Table) -> None:
+    """ValueError for a hit that is nowhere."""
+    for name in "xyz":
+        rows = np.flatnonzero(~np.isfinite(np.asarray(hits[name], float)))
+        if len(rows):
+            raise ValueError(
+                f"event {event}: hit {hits['hit_id'][rows[0]]}: {name} is "
+                f"{hits[name][rows[0]]}; {len(rows)} such hits"
+            )
 
 
 def write_events(
@@ -23,6 +36,7 @@ def write_events(
     try:
         out.mkdir(parents=True, exist_ok=True)
         for event, tables in events:
+            check_positions(event, tables["hits"])
             for kind, table in tables.items():
                 path = trackml_csv.event_path(str(out), event, kind, True)
                 trackml_csv.write_table(path, table)
