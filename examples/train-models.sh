@@ -1,8 +1,8 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
-# default.safetensors, positions.safetensors, accurate.safetensors, chain.safetensors
-# and pixels.safetensors.
-# $1: a folder for events and models. All but the last two takes about five hours of
+# default.safetensors, positions.safetensors, accurate.safetensors, chain.safetensors,
+# pixels.safetensors and odd.safetensors.
+# $1: a folder for events and models. All but chain and pixels takes about five hours of
 # two cores, two and a half of them up to positions. Further arguments go to every
 # training (--threads 2). Where it was stopped it goes on when it is run again; a
 # training that is done is only validated once more.
@@ -192,3 +192,10 @@ build/examples/etx-learn-completion --data "$out/pixels-completion" --min-layers
     --model "$out/gnn_pixels.safetensors" --out "$out/pixels_completed.safetensors"
 adjust pixels_completed pixels filter.max_edges_per_hit=16 first_pass.min_layers=4 \
     first_pass.max_random=0.003
+
+# The Open Data Detector, without cells, as ColliderML has it; ADAPT_TIME: CPU seconds.
+simulate odd 16 20 8001 --detector open-data --process top-pairs --secondaries
+rm -f "$out"/odd/*-cells.csv*
+[ -f "$out/odd.safetensors" ] || python3 -m exatrkx adapt "$out/odd" \
+    --out "$out/odd.safetensors" --start "$out/positions.safetensors" \
+    --time "${ADAPT_TIME:-240}"

@@ -34,7 +34,7 @@ EVENT = "examples/data/event000000001"
 CARRIED = {
     "models": [
         f"examples/models/{name}.safetensors"
-        for name in ("default", "accurate", "positions", "chain", "pixels")
+        for name in ("default", "accurate", "positions", "chain", "pixels", "odd")
     ],
     "configs": [
         f"examples/configs/{name}.json"

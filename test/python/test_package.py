@@ -122,7 +122,7 @@ class TestNames(LibraryCase):
             exatrkx.find_tracks(self.event, self.model)
 
     def test_shipped_by_name(self) -> None:
-        for name in ("default", "accurate", "positions", "chain", "pixels"):
+        for name in ("default", "accurate", "positions", "chain", "pixels", "odd"):
             with self.subTest(name):
                 path = MODEL.with_stem(name)
                 expected = exatrkx.Model.load(path).config

@@ -12,11 +12,11 @@ sed -n 's/^simulate \([^ ]*\) .*/\1/p' examples/train-models.sh |
         mkdir "$out/$name"
         ln -s "$data"/event00000000[01]-* "$out/$name"
     done
-if ! sh examples/train-models.sh "$out" --time-limit 1 >"$out/log" 2>&1; then
+if ! ADAPT_TIME=1 sh examples/train-models.sh "$out" --time-limit 1 >"$out/log" 2>&1; then
     tail -n 20 "$out/log" >&2
     exit 1
 fi
-for model in default positions accurate chain pixels; do
+for model in default positions accurate chain pixels odd; do
     "$build/examples/etx-find-tracks" --model "$out/$model.safetensors" \
         --event "$data/event000000001" --out "$out/tracks.csv" >/dev/null
 done

@@ -45,8 +45,8 @@ class Model(_handle.Immutable):
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Model:
         """Read a model file, or one that ships by its name: "default", which
-        None is too, "accurate", "positions", "chain" or "pixels". A file wins that
-        has such a name with a folder before it, as "./accurate".
+        None is too, "accurate", "positions", "chain", "pixels" or "odd". A file wins
+        that has such a name with a folder before it, as "./accurate".
 
         Raises FileError or FormatError.
         """

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import _errors
 
 PACKAGE = Path(__file__).parent
-MODELS = ("default", "accurate", "positions", "chain", "pixels")
+MODELS = ("default", "accurate", "positions", "chain", "pixels", "odd")
 
 
 def data_roots(package: Path) -> list[Path]:
