@@ -192,3 +192,53 @@ ETX_TEST(test_event_check_several)
     ck_assert_ok(etx_event_check(text, 1, event, NULL, model));
     ck_assert_str_eq(text, "");
 }
+
+/* Points and directions [n, 3] a quarter of a turn about z, exactly. */
+static void turn(float *point, int64_t n, size_t stride)
+{
+    for (int64_t k = 0; k < n; k++, point += stride / sizeof *point) {
+        const float x = point[0];
+
+        point[0] = -point[1];
+        point[1] = x;
+    }
+}
+
+/* The field that bends the truth does not know where x is. */
+ETX_TEST(test_event_check_turned)
+{
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char before[1024], after[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    make_mev(event);
+    check(before, event, 0);
+    turn(event->position, event->n_hits, 3 * sizeof(float));
+    turn(
+        event->particles->vertex, event->n_particles, sizeof *event->particles);
+    turn(event->particles->momentum, event->n_particles,
+        sizeof *event->particles);
+    check(after, event, 0);
+    ck_assert_ptr_nonnull(strstr(before, " mT: momenta are wanted in GeV"));
+    ck_assert_str_eq(after, before);
+}
+
+/* One hit of a hundred elsewhere is no fault, two are. */
+ETX_TEST(test_event_check_share)
+{
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char text[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    scoped_event *hundred = etx_test_event(100, event->position);
+
+    for (int32_t n = 1; n <= 2; n++) {
+        event->volume_id[n - 1] = 99;
+        ck_assert_ok(etx_event_set_modules(
+            hundred, event->volume_id, event->layer_id, event->module_id));
+        ck_assert_ok(etx_event_check(text, sizeof text, hundred, NULL, model));
+        ck_assert_int_eq(strstr(text, "volume 99,") != NULL, n == 2);
+    }
+}
