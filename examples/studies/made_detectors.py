@@ -3,8 +3,9 @@
     python3 examples/studies/made_detectors.py barrel OUT --first 1 --events 60
 
 barrel: ten barrels and nine discs a side in 3.8 T, a seventh of the particles from up
-to 60 mm off the beam. straight: the same without a field. dipole: fourteen planes along z, six of them beyond a magnet
-that turns tracks in x. All: 2 % of the hits lost, 5 % noise, smeared, without cells.
+to 60 mm off the beam. straight: the same without a field. dipole: fourteen planes along
+z, six of them beyond a magnet that turns tracks in x. All: 2 % of the hits lost, 5 %
+noise, smeared, without cells.
 
 SPDX-License-Identifier: Apache-2.0
 """
