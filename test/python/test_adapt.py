@@ -139,6 +139,22 @@ class Choices(unittest.TestCase):
         self.assertEqual(chooser.best(), (model, before))
         self.assertEqual([kept is None for _, _, kept in chooser.steps], [False, True, True])
 
+    def test_gain_and_loss(self) -> None:
+        """A gain is none within the margin, nor where one rate loses more than it."""
+
+        def quality(*values: float) -> choices.Quality:
+            return choices.Quality(*(exatrkx.Rate(v, v, v) for v in values), 10000)
+
+        start = quality(0.98, 0.90, 0.97, 0.02)
+        self.assertTrue(start.is_better(None))
+        self.assertFalse(start.is_better(start))
+        self.assertFalse(quality(0.98, 0.903, 0.97, 0.02).is_better(start))  # + 0.001 of 0.0015
+        self.assertTrue(quality(0.98, 0.91, 0.97, 0.02).is_better(start))
+        self.assertTrue(quality(0.98, 0.90, 0.97, 0.01).is_better(start))
+        self.assertTrue(quality(0.98, 0.895, 0.97, 0.01).is_better(start))
+        self.assertFalse(quality(0.98, 0.885, 0.97, 0.01).is_better(start))  # + 0.005 - 0.015
+        self.assertFalse(quality(0.99, 0.97, 0.97, 0.05).is_better(start))
+
     def test_refused_by_the_library(self) -> None:
         """A candidate that the library refuses is a trial with a reason."""
         bare = exatrkx.Event.from_arrays(np.zeros((0, 3), np.float32))
@@ -212,6 +228,17 @@ class Adapt(FolderCase):
         for curve in found["more"]["curves"].values():
             self.assertEqual(len(curve), stages.N_VALIDATIONS)
         self.assertFalse((self.folder / "model.work").exists())
+
+    def test_tables_of_all(self) -> None:
+        """The model that goes on may be another one than is best without tables."""
+        self.use_few_trials()
+        names = "default", "odd"
+        with mock.patch.object(adaptation, "MODELS", names):
+            found = self.adapt("any")
+        start, tables = found["choices"][:2]
+        for name in names:
+            self.assertIn(name, [trial["name"] for trial in start["trials"]])
+            self.assertIn(f"{name}, completion", [trial["name"] for trial in tables["trials"]])
 
     def test_without_modules(self) -> None:
         """Networks alone, whatever the shipped models have."""
@@ -335,10 +362,12 @@ class Adapt(FolderCase):
         self.use_few_trials()
         line = ["--out", self.folder / "m", "--time", "0.2", "--start", "positions"]
         line += ["--from-scratch", "--threads", "1"]
+        line += ["--detector", ROOT / "examples" / "data" / "detectors.csv.gz"]
         code, out, err = self.run_main(DATA, *line)
         self.assertEqual(code, 0, err)
         self.assertIn("Tracks of 1 validation events", out)
-        self.assertIn(f"exatrkx adapt EVENTS --start {self.folder / 'm'}", out)
+        go_on = f"exatrkx adapt {DATA} --detector {line[-1]} --unit mm --start"
+        self.assertIn(go_on.replace("--unit mm ", ""), out)
         self.assertIn("field along z: 1.9", err)
         self.assertEqual((out + err).count("3 events are few"), 1)
 

@@ -21,10 +21,11 @@ import argparse
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,24 +111,25 @@ class Adaptation:
             if "first_pass" in model.stages or "completion" in model.stages:
                 yield f"{name}, networks alone", changed(model, {}, networks_only=True)
 
-    def learn_tables(self) -> None:
-        """Completion and first pass of this detector's layers."""
+    def learn_tables(self, models: Mapping[str, Model]) -> None:
+        """Completion and first pass of this detector's layers, in the best of models."""
         if self.facts.n_layers:
-            self.chooser.choose("tables", self._tables(self.chooser.best()[0]))
+            self.chooser.choose("tables", self._tables(models))
             self.tell()
 
-    def _tables(self, model: Model) -> Iterator[tuple[str, Model]]:
+    def _tables(self, models: Mapping[str, Model]) -> Iterator[tuple[str, Model]]:
         try:
-            completed = learn_completion(
-                model, self.training, model.completion_options
-            )
-            yield "completion", completed
-            for n in FIRST_PASS_LAYERS:
-                options = FirstPassOptions(min_layers=n, min_hits=0)
-                yield (
-                    f"completion and first pass of {n} layers",
-                    learn_first_pass(completed, self.training, options),
+            for name, model in models.items():
+                completed = learn_completion(
+                    model, self.training, model.completion_options
                 )
+                yield f"{name}, completion", completed
+                for n in FIRST_PASS_LAYERS:
+                    options = FirstPassOptions(min_layers=n, min_hits=0)
+                    yield (
+                        f"{name}, completion and first pass of {n} layers",
+                        learn_first_pass(completed, self.training, options),
+                    )
         except _errors.Error as error:
             self.say(f"tables: {error}")
 
@@ -254,13 +256,14 @@ def adapt(
     start: str | None = None,
     context: Context | None = None,
     say: Callable[[str], None] = lambda text: None,
+    command: str = "exatrkx adapt EVENTS",
 ) -> dict[str, Any]:
     """Write a model for the detector of events, which have truth, and a report next to
     it (OUT.json, OUT.html); return the report.
 
     seconds are of a core of the tables; searches of options come on top. start: a
     model to begin with in place of the best shipped one. say is called with each line
-    of progress.
+    of progress. command: how the line begins that the report gives to go on.
     """
     used = Context() if context is None else context
     target = os.path.realpath(out)
@@ -275,20 +278,24 @@ def adapt(
         say(f"{name}: {value}")
     for doubt in job.facts.warnings:
         say(f"warning: {doubt}")
-    names = MODELS if job.facts.has_cells else ("positions", "default", "accurate")
-    job.start([start] if start else names)
+    names = [start] if start else MODELS
+    job.start(names)
     at_start = job.chooser.best()[1]
-    job.learn_tables()
+    # What a model knows of another detector's layers says little about its networks: the
+    # best with this detector's tables may be another one.
+    job.learn_tables({name: Model.load(name) for name in names})
     job.options()
     if job.train_networks(from_scratch):
-        job.learn_tables()
+        job.learn_tables({"trained": job.chooser.best()[0]})
         job.options()
     model, _ = job.chooser.best()
     found = reports.report(job.facts, job.chooser, at_start, model, job.validation, used)
     found["more"] = reports.more(
         model, job.training[: len(job.validation)], job.chooser.best()[1], job.curves, used
     )
-    found["continue"] = f"exatrkx adapt EVENTS --start {out} --out NEW --time {2 * seconds:g}"
+    found["continue"] = (
+        f"{command} --start {shlex.quote(out)} --out NEW --time {2 * seconds:g}"
+    )
     result = work / "result"
     model.save(result)
     whole_file.write(f"{result}.json", json.dumps(found, indent=1).encode())
@@ -297,6 +304,16 @@ def adapt(
         os.replace(f"{result}{end}", target + end)
     shutil.rmtree(work)
     return found
+
+
+def command_of(options: argparse.Namespace) -> str:
+    """Of the same events, read in the same way."""
+    words = ["exatrkx", "adapt", options.events]
+    if options.detector:
+        words += ["--detector", options.detector]
+    if options.unit != "mm":
+        words += ["--unit", options.unit]
+    return shlex.join(words)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -333,6 +350,7 @@ def main(arguments: list[str] | None = None) -> int:
             start=options.start,
             context=Context(options.threads),
             say=say,
+            command=command_of(options),
         )
     except (OSError, ValueError, _errors.Error) as error:
         print(f"adapt: {error}", file=sys.stderr)

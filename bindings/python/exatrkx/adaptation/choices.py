@@ -52,6 +52,21 @@ class Quality:
         p = min(max(self.soft_efficiency.value, 0.5), 1 - 1 / max(self.n_particles, 2))
         return 0.5 * float(np.sqrt(p * (1 - p) / max(self.n_particles, 1)))
 
+    def is_better(self, other: Quality | None) -> bool:
+        """Whether the gain is one, and no rate loses more than what is gained: what finds
+        few wrong tracks as it finds few is no better."""
+        if other is None:
+            return True
+        gain = self.value - other.value
+        pairs = (
+            (self.efficiency, other.efficiency),
+            (self.soft_efficiency, other.soft_efficiency),
+            (self.purity, other.purity),
+            (other.fake_rate, self.fake_rate),
+        )
+        losses = (lost.value - found.value for found, lost in pairs)
+        return gain > other.margin and not any(loss > gain for loss in losses)
+
     def __str__(self) -> str:
         return (
             f"{self.value:.4f}: efficiency {self.efficiency.value:.4f} / "
@@ -173,16 +188,13 @@ class Chooser:
                 trials.append(Trial(name, None, str(error)))
                 continue
             trials.append(Trial(name, quality))
-            if best is None or quality.value > best[2].value:
+            is_best = best is None or quality.value > best[2].value
+            if is_best and quality.is_better(self.quality):
                 best = trials[-1], model, quality
-        before = self.quality
-        is_better = best is not None and (
-            before is None or best[2].value > before.value + before.margin
-        )
-        if best is not None and is_better:
-            self.model, self.quality = best[1], best[2]
-        self.steps.append((what, trials, best[0] if best and is_better else None))
-        return is_better
+        if best is not None:
+            _, self.model, self.quality = best
+        self.steps.append((what, trials, best[0] if best else None))
+        return best is not None
 
     def best(self) -> tuple[Model, Quality]:
         """The model so far; ValueError where the library refused all."""
