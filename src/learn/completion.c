@@ -154,9 +154,6 @@ static etx_status measure_field(struct learning *learning,
     const struct etx_event *const event = chains->event;
     const etx_particle *const particle =
         &event->particles[event->particle_row[hit[0]]];
-    const double charge_pt =
-        (double)particle->charge *
-        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
     etx_status status = ETX_OK;
 
     for (int64_t k = 2; k < n && particle->charge != 0; k++) {
@@ -175,8 +172,7 @@ static etx_status measure_field(struct learning *learning,
             fabs(helix.z_middle) / (double)ETX_COMPLETION_FIELD_BIN;
         if (!(bin < ETX_COMPLETION_N_FIELD))
             continue;
-        const float field =
-            (float)(-helix.curvature * charge_pt / ETX_GEV_PER_T_MM);
+        const float field = (float)etx_bending_field(helix.curvature, particle);
         ETX_CHECK(etx_samples_add(&learning->field, (int64_t)bin, &field));
     }
 done:

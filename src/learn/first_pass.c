@@ -146,15 +146,11 @@ static etx_status add_field(struct learning *learning,
     const struct etx_event *event, const etx_particle *particle,
     const int32_t *hit, int64_t n)
 {
-    const float *const momentum = particle->momentum;
     const double curvature =
         etx_curvature_through(event->position + 3 * (int64_t)hit[0],
             event->position + 3 * (int64_t)hit[n / 2],
             event->position + 3 * (int64_t)hit[n - 1]);
-    const float field =
-        (float)(-curvature * (double)particle->charge *
-                hypot((double)momentum[0], (double)momentum[1]) /
-                ETX_GEV_PER_T_MM);
+    const float field = (float)etx_bending_field(curvature, particle);
 
     return isfinite(field) ? etx_samples_add(&learning->field, 0, &field)
                            : ETX_OK;

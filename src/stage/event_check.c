@@ -269,31 +269,21 @@ static void measure_arcs(struct arc *arc, const struct etx_event *event)
         }
 }
 
-/* The field along z that bends a particle so, T; 0: not known. */
+/* The field along z that bends a particle so, T; not finite, or 0: not known.
+ */
 static double field_of(const struct arc *arc, const struct etx_event *event,
     const etx_particle *particle)
 {
-    const float *const a = event->position + 3 * (int64_t)arc->first;
-    const float *const b = event->position + 3 * (int64_t)arc->middle;
-    const float *const c = event->position + 3 * (int64_t)arc->last;
-    const double px = (double)particle->momentum[0];
-    const double py = (double)particle->momentum[1];
-    const double pt = sqrt(px * px + py * py);
+    const double pt =
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
 
     if (arc->n_hits < MIN_ARC_HITS || pt < MIN_ARC_PT)
         return 0.0;
-    const double ux = (double)b[0] - (double)a[0];
-    const double uy = (double)b[1] - (double)a[1];
-    const double vx = (double)c[0] - (double)a[0];
-    const double vy = (double)c[1] - (double)a[1];
-    const double wx = vx - ux;
-    const double wy = vy - uy;
-    const double lengths =
-        sqrt((ux * ux + uy * uy) * (vx * vx + vy * vy) * (wx * wx + wy * wy));
-
-    return lengths > 0.0 ? -2.0 * (ux * vy - uy * vx) / lengths *
-                               particle->charge * pt / ETX_GEV_PER_T_MM
-                         : 0.0;
+    return etx_bending_field(
+        etx_curvature_through(event->position + 3 * (int64_t)arc->first,
+            event->position + 3 * (int64_t)arc->middle,
+            event->position + 3 * (int64_t)arc->last),
+        particle);
 }
 
 /* The median of the fields that true tracks need, T; unchanged: too few tell.
@@ -314,7 +304,7 @@ static etx_status measure_field(double *out, const struct etx_event *event)
     for (int64_t k = 0; k < event->n_particles; k++) {
         ETX_POLL(k);
         field[n] = (float)field_of(&arc[k], event, &event->particles[k]);
-        if (field[n] != 0.0f) {
+        if (isfinite(field[n]) && field[n] != 0.0f) {
             key[n] = etx_ordered_key(field[n], (int32_t)n);
             n++;
         }

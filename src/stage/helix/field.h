@@ -15,6 +15,16 @@
                                 */
 #define ETX_MIN_CURVATURE 1e-9 /* 1/mm */
 
+/* The field along z that bends a particle so, T. */
+static inline double etx_bending_field(
+    double curvature, const etx_particle *particle)
+{
+    const double pt =
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
+
+    return -curvature * ((double)particle->charge * pt) / ETX_GEV_PER_T_MM;
+}
+
 /* The bending field at z, T, interpolated between the middles of bins. Without
  * branches, as all of these are in loops over many helices. */
 static inline double etx_completion_field(
