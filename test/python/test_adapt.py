@@ -154,6 +154,8 @@ class Choices(unittest.TestCase):
         self.assertTrue(quality(0.98, 0.895, 0.97, 0.01).is_better(start))
         self.assertFalse(quality(0.98, 0.885, 0.97, 0.01).is_better(start))  # + 0.005 - 0.015
         self.assertFalse(quality(0.99, 0.97, 0.97, 0.05).is_better(start))
+        self.assertFalse(quality(1.0, 1.0, 0.9999, 0.0).is_best)
+        self.assertTrue(quality(1.0, 1.0, 1.0, 0.0).is_best)
 
     def test_refused_by_the_library(self) -> None:
         """A candidate that the library refuses is a trial with a reason."""
@@ -212,8 +214,7 @@ class Adapt(FolderCase):
             self.addCleanup(patch.stop)
 
     def test_result(self) -> None:
-        found = self.adapt("model", start="default")
-        self.assertGreaterEqual(found["result"]["value"], found["start"]["value"])
+        found = self.adapt("model", start="default", from_scratch=True)
         exatrkx.Model.load(self.folder / "model")
         self.assertEqual(json.loads((self.folder / "model.json").read_text()), found)
         page = (self.folder / "model.html").read_text()
@@ -240,25 +241,31 @@ class Adapt(FolderCase):
             self.assertIn(name, [trial["name"] for trial in start["trials"]])
             self.assertIn(f"{name}, completion", [trial["name"] for trial in tables["trials"]])
 
+    def test_nothing_to_gain(self) -> None:
+        """No training where each particle has its track, and no other hit."""
+        found = self.adapt("best", start="default")
+        self.assertEqual((found["start"]["value"], found["more"]["curves"]), (1.0, {}))
+        self.assertEqual(found["result"], found["start"])
+
     def test_without_modules(self) -> None:
         """Networks alone, whatever the shipped models have."""
         self.use_few_trials()
         bare = [copy_of(event, modules=None) for event in events()]
         with mock.patch(f"{__name__}.events", lambda: bare):
-            found = self.adapt("bare", start="positions")
+            found = self.adapt("bare", start="positions", from_scratch=True)
         self.assertIn("hits have no layers", "".join(found["warnings"]))
         self.assertIn("gnn", found["more"]["curves"])
 
     def test_stopped(self) -> None:
         """Stopped in each training and called again: the same bytes."""
         self.use_few_trials()
-        self.adapt("whole", start="default")
+        self.adapt("whole", start="default", from_scratch=True)
         for stop in ("filter: step", "gnn: step"):
             with self.assertRaises(Stop):
-                self.adapt("stopped", stop, start="default")
+                self.adapt("stopped", stop, start="default", from_scratch=True)
         with self.assertRaisesRegex(exatrkx.FileError, "other events or settings"):
             self.adapt("stopped", start="positions")
-        self.adapt("stopped", start="default")
+        self.adapt("stopped", start="default", from_scratch=True)
         whole, stopped = (
             (self.folder / name).read_bytes() for name in ("whole", "stopped")
         )
@@ -294,7 +301,14 @@ class Adapt(FolderCase):
                 exatrkx.Trainer, "step", lambda trainer: (pass_point(), step(trainer))[1]
             ):
                 out = str(self.folder / name)
-                adapt(events()[:2], out, seconds=1.0, start="default", context=exatrkx.Context(2))
+                adapt(
+                    events()[:2],
+                    out,
+                    seconds=1.0,
+                    from_scratch=True,
+                    start="default",
+                    context=exatrkx.Context(2),
+                )
             os._exit(0)
         if seconds:
             time.sleep(seconds)

@@ -143,7 +143,10 @@ class Adaptation:
     def train_networks(self, from_scratch: bool) -> bool:
         """Train the stages one after the other; whether they are better together. The
         embedding of a shipped model is kept where it joins the hits of particles."""
-        model, _ = self.chooser.best()
+        model, quality = self.chooser.best()
+        if not from_scratch and quality.is_best:
+            self.say("no training: it could gain nothing on these events")
+            return False
         kept = kept_pairs(model, self.validation, self.context)
         self.say(f"candidate edges: {kept:.4f} of the true ones")
         is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch

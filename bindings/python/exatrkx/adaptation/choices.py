@@ -52,6 +52,11 @@ class Quality:
         p = min(max(self.soft_efficiency.value, 0.5), 1 - 1 / max(self.n_particles, 2))
         return 0.5 * float(np.sqrt(p * (1 - p) / max(self.n_particles, 1)))
 
+    @property
+    def is_best(self) -> bool:
+        """Whether nothing is left to gain."""
+        return self.value >= 1
+
     def is_better(self, other: Quality | None) -> bool:
         """Whether the gain is one, and no rate loses more than what is gained: what finds
         few wrong tracks as it finds few is no better."""
