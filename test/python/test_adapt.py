@@ -23,7 +23,7 @@ import numpy as np
 
 import exatrkx
 from exatrkx.adaptation import adapt as adaptation
-from exatrkx.adaptation import choices, facts, stages
+from exatrkx.adaptation import choices, facts, report, stages
 from exatrkx.adaptation.adapt import adapt, main, split
 
 DATA = ROOT / "examples" / "data"
@@ -53,6 +53,25 @@ class Facts(unittest.TestCase):
         self.assertGreater(found.n_layers, 30)
         self.assertAlmostEqual(found.radius, 1020, delta=20)
         self.assertEqual(len(found.warnings), 1)  # three events are few
+
+    def test_wanted(self) -> None:
+        """A detector of soft particles, or of short tracks, is judged by its own."""
+        self.assertEqual(facts.look(events()).wanted, facts.Wanted(0.5, 0.1, 5))
+        rng = np.random.default_rng(1)
+        for n_layers, pt, wanted in (
+            (10, 2.0, facts.Wanted(0.5, 0.1, 5)),
+            (4, 2.0, facts.Wanted(0.5, 0.1, 3)),
+            (10, 0.04, facts.Wanted(0.04, 0.008, 5)),
+            (2, 0.04, facts.Wanted()),
+        ):
+            particles = np.zeros(20, exatrkx.PARTICLE)
+            particles["id"], particles["momentum"] = np.arange(1, 21), [pt, 0, 0]
+            event = exatrkx.Event.from_arrays(
+                rng.normal(0, 100, (20 * n_layers, 3)).astype(np.float32),
+                particle_ids=np.repeat(particles["id"], n_layers),
+                particles=particles,
+            )
+            self.assertEqual(facts.wanted_of([event]), wanted)
 
     def lines(self, bent: float) -> facts.Facts:
         """Of events of lines that turn in x with pz, as beyond a magnet."""
@@ -216,7 +235,9 @@ class Adapt(FolderCase):
     def test_result(self) -> None:
         found = self.adapt("model", start="default", from_scratch=True)
         exatrkx.Model.load(self.folder / "model")
-        self.assertEqual(json.loads((self.folder / "model.json").read_text()), found)
+        text = (self.folder / "model.json").read_text()
+        self.assertNotIn("NaN", text)  # no JSON
+        self.assertEqual(json.loads(text), report.as_json(found))
         page = (self.folder / "model.html").read_text()
         by = "Efficiency by pt", "Efficiency by nearest"
         for word in ("<h1>", *by, "label.min_hits", "training", "more events"):

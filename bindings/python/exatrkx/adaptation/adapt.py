@@ -88,7 +88,7 @@ class Adaptation:
         self.seconds = seconds
         self.context = context
         self.say = say
-        self.chooser = Chooser(self.validation, context)
+        self.chooser = Chooser(self.validation, context, self.facts.wanted)
         self.curves: dict[str, Curve] = {}
         self._n_said = 0
 
@@ -147,7 +147,7 @@ class Adaptation:
         if not from_scratch and quality.is_best:
             self.say("no training: it could gain nothing on these events")
             return False
-        kept = kept_pairs(model, self.validation, self.context)
+        kept = kept_pairs(model, self.validation, self.context, self.facts.wanted.min_pt)
         self.say(f"candidate edges: {kept:.4f} of the true ones")
         is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch
         stages = [name for name in STAGES[is_enough:] if name in model.stages]
@@ -294,14 +294,15 @@ def adapt(
     model, _ = job.chooser.best()
     found = reports.report(job.facts, job.chooser, at_start, model, job.validation, used)
     found["more"] = reports.more(
-        model, job.training[: len(job.validation)], job.chooser.best()[1], job.curves, used
+        model, job.training[: len(job.validation)], job.chooser, job.curves, used
     )
     found["continue"] = (
         f"{command} --start {shlex.quote(out)} --out NEW --time {2 * seconds:g}"
     )
     result = work / "result"
     model.save(result)
-    whole_file.write(f"{result}.json", json.dumps(found, indent=1).encode())
+    text = json.dumps(reports.as_json(found), indent=1, allow_nan=False)
+    whole_file.write(f"{result}.json", text.encode())
     whole_file.write(f"{result}.html", reports.page(found).encode())
     for end in ("", ".json", ".html"):  # nothing half written, wherever it is killed
         os.replace(f"{result}{end}", target + end)

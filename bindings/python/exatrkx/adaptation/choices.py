@@ -25,17 +25,20 @@ from .._stages import build_graph, find_tracks
 from .._tracks import Tracks
 from ..files import safetensors
 from ..tools.adjust import adjust, drop_all_but_networks
+from .facts import Wanted
+
+USUAL = Wanted()
 
 
 @dataclass(frozen=True)
 class Quality:
     """Of the tracks that a model finds, double majority."""
 
-    efficiency: Rate  # technical, pT > 0.5 GeV
-    soft_efficiency: Rate  # technical, pT > 0.1 GeV
+    efficiency: Rate  # technical
+    soft_efficiency: Rate  # of softer particles, too
     purity: Rate
     fake_rate: Rate
-    n_particles: int  # reconstructable, pT > 0.1 GeV
+    n_particles: int  # reconstructable, softer ones too
 
     @property
     def value(self) -> float:
@@ -88,10 +91,15 @@ def tracks_of(model: Model, events: Sequence[Event], context: Context) -> list[T
         return [find_tracks(model, event, context) for event in events]
 
 
-def measure(model: Model, events: Sequence[Event], context: Context) -> Quality:
+def measure(
+    model: Model, events: Sequence[Event], context: Context, wanted: Wanted = USUAL
+) -> Quality:
     """The quality of the tracks of events."""
     tracks = tracks_of(model, events, context)
-    hard, soft = (evaluate(events, tracks, min_pt=pt) for pt in (0.5, 0.1))
+    hard, soft = (
+        evaluate(events, tracks, min_pt=pt, min_particle_hits=wanted.min_hits)
+        for pt in (wanted.min_pt, wanted.soft_pt)
+    )
     return Quality(
         hard.technical_efficiency,
         soft.technical_efficiency,
@@ -101,12 +109,14 @@ def measure(model: Model, events: Sequence[Event], context: Context) -> Quality:
     )
 
 
-def kept_pairs(model: Model, events: Sequence[Event], context: Context) -> float:
+def kept_pairs(
+    model: Model, events: Sequence[Event], context: Context, min_pt: float
+) -> float:
     """The share of true edges, from hit to hit of a particle by distance from its
-    vertex, that are candidates of the model, pT > 0.5 GeV; nan where there are none."""
+    vertex, that are candidates of the model; nan where there are none."""
     n_true = n_kept = 0
     for event in events:
-        true = true_edges(event, 0.5)
+        true = true_edges(event, min_pt)
         graph = build_graph(model, event, context)
         ends = np.sort(np.stack([graph.src, graph.dst]), axis=0).astype(np.int64)
         candidates = ends[0] * graph.n_nodes + ends[1]
@@ -173,9 +183,12 @@ class Trial:
 class Chooser:
     """The best model so far, and the trials that led to it."""
 
-    def __init__(self, events: Sequence[Event], context: Context) -> None:
+    def __init__(
+        self, events: Sequence[Event], context: Context, wanted: Wanted = USUAL
+    ) -> None:
         self.events = events
         self.context = context
+        self.wanted = wanted
         self.model: Model | None = None
         self.quality: Quality | None = None
         # What was chosen, the trials, the one that is kept.
@@ -188,7 +201,7 @@ class Chooser:
         best: tuple[Trial, Model, Quality] | None = None
         for name, model in candidates:
             try:
-                quality = measure(model, self.events, self.context)
+                quality = measure(model, self.events, self.context, self.wanted)
             except Error as error:
                 trials.append(Trial(name, None, str(error)))
                 continue

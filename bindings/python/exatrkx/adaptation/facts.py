@@ -18,10 +18,25 @@ from .._event import Event
 GEV_PER_T_MM = 0.299792458e-3
 MIN_CHAIN = 4  # hits of a particle whose curvature is measured
 MIN_LAYERS = 3  # fewer are a number that hits without layers were given
+MIN_TRACK_HITS = 3  # fewer are no track
+MIN_SHARE = 0.05  # of the particles, that a usual threshold leaves
+SHORT_TRACK = 7  # hits; the particles of a detector of shorter ones count from 3
 MIN_EXTENT = 20.0  # mm; detectors are larger
 MIN_FIELD_PT = 0.3  # GeV; of such a particle
 MAX_SPREAD = 0.3  # T; straight tracks have less
 UNITS = {"mm": 1.0, "cm": 10.0, "m": 1000.0}  # mm
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The particles that count where tracks are judged."""
+
+    min_pt: float = 0.5  # GeV, of the efficiency
+    soft_pt: float = 0.1  # GeV, of the soft one
+    min_hits: int = 5  # of a particle
+
+    def __str__(self) -> str:
+        return f"pT > {self.min_pt:g} and {self.soft_pt:g} GeV, {self.min_hits} hits or more"
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,7 @@ class Facts:
     median_pt: float
     field: float  # T along z, from true tracks; nan: too few
     field_spread: float  # half of the quartile range, T
+    wanted: Wanted
     warnings: list[str]
 
     @property
@@ -57,6 +73,7 @@ class Facts:
         yield "symmetric about z = 0", "yes" if self.is_symmetric else "no"
         yield "momentum", f"median pT {self.median_pt:.3g} GeV"
         yield "field along z", f"{self.field:.2f} T, spread {self.field_spread:.2f} T"
+        yield "judged by", f"particles with {self.wanted}"
 
 
 def are_helices(field: float, spread: float) -> bool:
@@ -116,6 +133,31 @@ def fields(event: Event) -> NDArray[np.float64]:
     return np.array(found)
 
 
+def tracks_of(event: Event) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """pT in GeV and hits of each particle with three hits or more."""
+    ids, particles = event.particle_ids, event.particles
+    if ids is None or particles is None:
+        return np.empty(0), np.empty(0, np.int64)
+    found, n_hits = np.unique(ids[ids != 0], return_counts=True)
+    _, rows, of_rows = np.intersect1d(particles["id"], found, return_indices=True)
+    momentum, n_hits = particles["momentum"][rows].astype(float), n_hits[of_rows]
+    is_track = n_hits >= MIN_TRACK_HITS
+    return np.hypot(momentum[:, 0], momentum[:, 1])[is_track], n_hits[is_track]
+
+
+def wanted_of(events: Sequence[Event]) -> Wanted:
+    """The usual particles, where there are some; softer and shorter ones in a detector
+    that has these."""
+    pt, n_hits = (np.concatenate(some) for some in zip(*map(tracks_of, events), strict=True))
+    if len(pt) == 0:
+        return Wanted()
+    min_hits = Wanted.min_hits if np.median(n_hits) >= SHORT_TRACK else MIN_TRACK_HITS
+    if np.mean(pt > Wanted.min_pt) >= MIN_SHARE:
+        return Wanted(min_hits=min_hits)
+    median = float(f"{np.median(pt):.1g}")
+    return Wanted(median, median * Wanted.soft_pt / Wanted.min_pt, min_hits)
+
+
 def check_truth(events: Sequence[Event]) -> None:
     """ArgumentError where an event has no truth to learn from."""
     for event in events:
@@ -160,6 +202,7 @@ def look(events: Sequence[Event]) -> Facts:
         "median_pt": float(np.median(pt)),
         "field": float(quartiles[1]),
         "field_spread": float(quartiles[2] - quartiles[0]) / 2,
+        "wanted": wanted_of(events),
     }
     return Facts(**facts, warnings=list(doubts(facts, events)))
 

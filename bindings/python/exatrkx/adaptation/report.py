@@ -19,14 +19,14 @@ from .._graph import Graph
 from .._model import Model
 from .._stages import build_graph, filter_graph, label
 from .choices import Chooser, Quality, Trial, measure, tracks_of
-from .facts import Facts
+from .facts import Facts, Wanted
 from .stages import Curve
 
-BINS: dict[str, tuple[str, Sequence[float], float]] = {  # unit, edges, least pT
-    "pt": ("GeV", (0.1, 0.3, 0.5, 1, 2, 5, 1000), 0.1),
-    "eta": ("", (-5, -3, -2, -1, 0, 1, 2, 3, 5), 0.5),
-    "radius": ("mm", (0, 1, 30, 100, 300, 10000), 0.5),
-    "nearest": ("", (0, 0.003, 0.01, 0.03, 0.1, 100), 0.5),
+PT_BINS = 0.2, 0.6, 1, 2, 4, 10, 2000  # of the least pT of the efficiency
+BINS: dict[str, tuple[str, Sequence[float]]] = {  # unit, edges
+    "eta": ("", (-5, -3, -2, -1, 0, 1, 2, 3, 5)),
+    "radius": ("mm", (0, 1, 30, 100, 300, 10000)),
+    "nearest": ("", (0, 0.003, 0.01, 0.03, 0.1, 100)),
 }
 
 
@@ -47,13 +47,23 @@ def trial(one: Trial) -> dict[str, Any]:
     return {"name": one.name, **({"refused": one.reason} if one.reason else numbers(one.quality))}
 
 
-def binned(model: Model, events: Sequence[Event], context: Context) -> dict[str, Any]:
+def binned(
+    model: Model, events: Sequence[Event], context: Context, wanted: Wanted
+) -> dict[str, Any]:
     """Technical efficiency with intervals in bins of each variable."""
     tracks = tracks_of(model, events, context)
     found: dict[str, Any] = {}
-    for name, (unit, edges, min_pt) in BINS.items():
+    pt_bins = tuple(wanted.min_pt * edge for edge in PT_BINS)
+    for name, (unit, edges) in {"pt": ("GeV", pt_bins), **BINS}.items():
         counts = [
-            evaluate_binned(event, some, name, edges, min_pt=min_pt)
+            evaluate_binned(
+                event,
+                some,
+                name,
+                edges,
+                min_pt=wanted.soft_pt if name == "pt" else wanted.min_pt,
+                min_particle_hits=wanted.min_hits,
+            )
             for event, some in zip(events, tracks, strict=True)
         ]
         total, matched = (sum(column) for column in zip(*counts, strict=True))
@@ -69,9 +79,11 @@ def rows_of(edges: Sequence[float], total: Any, matched: Any) -> Iterator[list[f
             yield [edges[k], edges[k + 1], n, rate.value, rate.low, rate.high]
 
 
-def losses(model: Model, events: Sequence[Event], context: Context) -> dict[str, float]:
-    """Technical efficiency above 0.5 GeV of a perfect graph network on the edges
-    that radius and filter leave, of networks alone: where particles are lost."""
+def losses(
+    model: Model, events: Sequence[Event], context: Context, wanted: Wanted
+) -> dict[str, float]:
+    """Technical efficiency of a perfect graph network on the edges that radius and
+    filter leave, of networks alone: where particles are lost."""
     left: dict[str, list[Any]] = {}
     for event in events:
         if "embedding" in model.stages or "module_map" in model.stages:
@@ -81,7 +93,9 @@ def losses(model: Model, events: Sequence[Event], context: Context) -> dict[str,
                 graph = filter_graph(graph, model, event, context)
                 left.setdefault("after filter", []).append(perfect(graph, event))
     return {
-        name: evaluate(events, tracks, min_pt=0.5).technical_efficiency.value
+        name: evaluate(
+            events, tracks, min_pt=wanted.min_pt, min_particle_hits=wanted.min_hits
+        ).technical_efficiency.value
         for name, tracks in left.items()
     }
 
@@ -97,15 +111,15 @@ def perfect(graph: Graph, event: Event) -> Any:
 def more(
     model: Model,
     seen: Sequence[Event],
-    validation: Quality,
+    chooser: Chooser,
     curves: Mapping[str, Curve],
     context: Context,
 ) -> dict[str, Any]:
     """What more events and more time may gain: the tracks of events that were
     trained on, next to the ones of validation, and the curves of the trainings."""
     return {
-        "trained_on": numbers(measure(model, seen, context)),
-        "validation": numbers(validation),
+        "trained_on": numbers(measure(model, seen, context, chooser.wanted)),
+        "validation": numbers(chooser.best()[1]),
         "curves": {name: curve.rows() for name, curve in curves.items()},
     }
 
@@ -151,9 +165,18 @@ def report(
             }
             for what, trials, kept in chooser.steps
         ],
-        "losses": losses(model, events, context),
-        "efficiency_by": binned(model, events, context),
+        "losses": losses(model, events, context, facts.wanted),
+        "efficiency_by": binned(model, events, context, facts.wanted),
     }
+
+
+def as_json(found: Any) -> Any:
+    """The same with null in place of nan, which JSON lacks: 0 of 0."""
+    if isinstance(found, dict):
+        return {name: as_json(value) for name, value in found.items()}
+    if isinstance(found, (list, tuple)):
+        return [as_json(value) for value in found]
+    return None if found != found else found
 
 
 def rate_text(found: Sequence[float]) -> str:
@@ -180,7 +203,7 @@ def tables(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list[An
     yield "Choices that made tracks better", ["what", "kept", "value"], kept
     lost = [[name, f"{value:.4f}"] for name, value in found["losses"].items()]
     if lost:
-        yield "Efficiency that the stages leave", ["stage", "pT > 0.5 GeV"], lost
+        yield "Efficiency that the stages leave", ["stage", "efficiency"], lost
     for name, table in found["efficiency_by"].items():
         rows = [
             [f"{low:g} .. {high:g}", n, rate_text(rate)]
