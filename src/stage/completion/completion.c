@@ -156,6 +156,7 @@ static etx_status sort_proposals(struct rounds *rounds, int64_t *n)
 
 /* ----------------------------------------------------------------- steps -- */
 
+/* The proposal of the end does not hold any more. */
 static void add_hit(
     struct rounds *rounds, int32_t track, int32_t direction, int32_t hit)
 {
@@ -174,7 +175,6 @@ static void add_hit(
     chains->n_hits[track]++;
     add_layer(chains, track, rounds->search.grid->layer[hit]);
     rounds->change[track] = EXTENDED;
-    rounds->state[ETX_N_DIRECTIONS * (int64_t)track + direction] = END_CHANGED;
 }
 
 /* Whether more than one hit of b is on a layer of a. */
