@@ -68,7 +68,6 @@ static etx_status measure_distances(
     }
     ETX_CHECK(etx_validation_gather(list, validation));
 done:
-    etx_scratch_reset(trainer->context, mark);
     return status;
 }
 
