@@ -165,7 +165,6 @@ void etx_bytes_release(struct etx_bytes *bytes)
 {
     etx_free(bytes->data);
     bytes->data = NULL;
-    bytes->size = 0;
 }
 
 int32_t etx_file_exists(const char *path)
