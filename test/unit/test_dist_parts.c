@@ -69,6 +69,43 @@ ETX_TEST(test_dist_parts_cancelled)
     rank_threads_run(N_RANKS, NULL, cancel_and_score, NULL);
 }
 
+/* ---------------------------------------------------------------- sums -- */
+
+enum { N_VALUES = 3 };
+
+/* What this one sends comes back, and of another one 10, 20 and 30. */
+static etx_status swap_values(void *user, float *received,
+    const int64_t *n_received, const float *sent, const int64_t *n_sent)
+{
+    static const double other[N_VALUES] = {10, 20, 30};
+
+    (void)user;
+    ck_assert_int_eq(n_sent[0], 2 * N_VALUES);
+    ck_assert_int_eq(n_received[1], 2 * N_VALUES);
+    memcpy(received, sent, sizeof other);
+    memcpy(received + n_received[0], other, sizeof other);
+    return ETX_OK;
+}
+
+/* Memory of the arena that held NaN does not matter. */
+ETX_TEST(test_dist_parts_sum_of_doubles)
+{
+    struct etx_train_partition partition = {
+        .n_parts = 2, .exchange = {.swap = swap_values}};
+    double values[N_VALUES] = {1, 2, 3};
+    void *dirty;
+
+    ck_assert_ok(etx_arena_create(&partition.arena, 0));
+    const struct etx_arena_mark mark = etx_arena_mark(partition.arena);
+    ck_assert_ok(etx_arena_alloc(&dirty, partition.arena, 4096, 1, "bytes"));
+    memset(dirty, 0xff, 4096);
+    etx_arena_reset(partition.arena, mark);
+    ck_assert_ok(etx_partition_sum_doubles(&partition, values, N_VALUES));
+    for (int k = 0; k < N_VALUES; k++)
+        ck_assert_double_eq(values[k], 11.0 * (k + 1));
+    etx_arena_free(partition.arena);
+}
+
 /* ------------------------------------------------------------ training -- */
 
 /* One trainer for each rank; what came of its first step, and of a validation

@@ -8,11 +8,14 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support.h"
+#include "train/hash.h"
 #include "train/ranks/assign.h"
 #include "train/ranks/gradient.h"
+#include "train/ranks/team.h"
 #include "train_bench.h"
 
 /* ------------------------------------------------------------- the tree -- */
@@ -85,10 +88,13 @@ ETX_TEST(test_dist_team_assigns_the_largest_first)
 
 /* -------------------------------------------------------- a team of one -- */
 
+enum { N_HASHES = ETX_N_COMMON + 2 };
+
 /* Rank 0 of 2; the other rank adds zeros, or hashes of its own. */
 struct lone {
     int32_t n_sums;
-    int32_t is_other; /* the other rank's hash is not that of this one */
+    int32_t other; /* 1 + the half of a hash that differs; 0: none */
+    double half[2 * N_HASHES]; /* of rank 0 */
 };
 
 static etx_status sum_alone(void *self, double *values, int64_t n)
@@ -97,9 +103,12 @@ static etx_status sum_alone(void *self, double *values, int64_t n)
 
     if (++lone->n_sums > 1)
         return ETX_OK;
-    for (int64_t k = 0; k < n; k += 4) {
-        values[k + 2] = values[k];
-        values[k + 3] = values[k + 1] + lone->is_other * (k + 4 == n);
+    ck_assert_int_eq(n, 4 * N_HASHES);
+    for (int64_t k = 0; k < 2 * N_HASHES; k++) {
+        double *const half = values + 4 * (k / 2) + k % 2;
+
+        lone->half[k] = half[0];
+        half[2] = half[0] + (k + 1 == lone->other);
     }
     return ETX_OK;
 }
@@ -133,23 +142,63 @@ static etx_team make_lone(struct lone *lone)
         .sum_slices = sum_slices_alone};
 }
 
-/* Ranks that assign otherwise notice before the first gradient. */
-ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
+/* What the ranks do not have alike is named before the first gradient,
+ * whichever half of its hash says so; the first one is that of the version. */
+ETX_TEST(test_dist_team_first_step_agrees, .rows = 1 + 2 * N_HASHES)
 {
-    struct lone lone = {.is_other = _i};
+    static const char *const what[N_HASHES] = {"the version", "device,",
+        "the config", "the events", "owners of graphs or learning rates"};
+    const uint64_t version =
+        etx_hash_bytes(ETX_HASH_START, etx_version(), strlen(etx_version()));
+    struct lone lone = {.other = _i};
     const etx_team team = make_lone(&lone);
     etx_training_report report = {.struct_size = sizeof report};
+    char text[80];
 
     scoped_bench bench =
         train_bench_new(ETX_TRAIN_FILTER, 1, "{'sampling': {'graphs': 5}}");
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
     ck_assert_int_eq(etx_trainer_step(bench.trainer, &report),
         _i == 0 ? ETX_OK : ETX_ERR_FORMAT);
-    if (_i == 1) {
+    ck_assert(lone.half[0] == (double)(version >> 32));
+    ck_assert(lone.half[1] == (double)(version & UINT32_MAX));
+    if (_i > 0) {
         ck_assert_int_eq(lone.n_sums, 1);
-        ck_assert_ptr_nonnull(
-            strstr(etx_last_error(), "rank 1 differs from rank 0 in owners"));
+        (void)snprintf(text, sizeof text, "rank 1 differs from rank 0 in %s",
+            what[(_i - 1) / 2]);
+        ck_assert_ptr_nonnull(strstr(etx_last_error(), text));
     }
+}
+
+/* The hash of a trainer's owners and learning rates. */
+static double hash_rates(struct train_bench *bench, const char *change)
+{
+    struct lone lone = {.n_sums = 0};
+    const etx_team team = make_lone(&lone);
+    etx_training_report report = {.struct_size = sizeof report};
+
+    etx_trainer_free(bench->trainer);
+    train_bench_add(bench, ETX_TRAIN_EMBEDDING, change);
+    ck_assert_ok(etx_trainer_set_team(bench->trainer, &team));
+    ck_assert_ok(etx_trainer_step(bench->trainer, &report));
+    return lone.half[2 * N_HASHES - 1];
+}
+
+/* Of two steps a warm-up of two halves the first rate, a decay at every step
+ * the second, and a warm-up of one changes none. */
+ETX_TEST(test_dist_team_compares_every_learning_rate)
+{
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
+    const double same =
+        hash_rates(&bench, "{'schedule': {'steps': 2, 'warmup_steps': 0}}");
+    ck_assert(same == hash_rates(&bench, "{'schedule': {'steps': 2, "
+                                         "'warmup_steps': 1}}"));
+    ck_assert(same != hash_rates(&bench, "{'schedule': {'steps': 2, "
+                                         "'warmup_steps': 2}}"));
+    ck_assert(same != hash_rates(&bench, "{'schedule': {'steps': 2, "
+                                         "'warmup_steps': 0, 'decay': 'step', "
+                                         "'decay_every': 1, 'decay_factor': "
+                                         "0.5}}"));
 }
 
 static etx_status fail_sum(void *self, double *values, int64_t n)

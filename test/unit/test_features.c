@@ -416,6 +416,33 @@ ETX_TEST(test_features_scaled)
     ck_assert_float_eq(features[1], -2.0f);
 }
 
+/* Features of cells in any order, of a hit without cells and of one with them.
+ */
+ETX_TEST(test_features_of_cells)
+{
+    static const char *const names[] = {"gphi", "cell_count", "lx", "cell_val",
+        "geta", "leta", "lphi", "ly", "lz", "log_cell_count"};
+    static const float at[6] = {1, 2, 3, 4, 5, 6};
+    static const float cells[18] = {
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const float expected[10] = {
+        4.5f, 0.5f, 2.5f, 1, 4, 1.5f, 2, 3, 3.5f, 0.34657359f /* log(2) / 2 */};
+    struct etx_feature_list list = {.n_features = 10};
+    scoped_event *event = etx_test_event(2, at);
+    float features[20];
+
+    for (int k = 0; k < 10; k++) {
+        list.feature[k].id = etx_hit_feature_find(names[k]);
+        list.feature[k].scale = 2.0f;
+    }
+    ck_assert_ok(etx_event_set_cell_features(event, cells));
+    ck_assert_ok(etx_hit_features(features, NULL, event, &list));
+    for (int k = 0; k < 10; k++) {
+        assert_close(features[k], 0.0);
+        assert_close(features[10 + k], (double)expected[k]);
+    }
+}
+
 ETX_TEST(test_features_own)
 {
     const float position[3] = {1, 2, 3};

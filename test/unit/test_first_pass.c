@@ -213,6 +213,25 @@ ETX_TEST(test_first_pass_learns_the_detector)
     ck_assert_ptr_null(strstr(again->config, "first_pass"));
 }
 
+/* Ten particles without a hit on the second layer are too few for windows of
+ * the seed that they begin with, the third in order, which goes. */
+ETX_TEST(test_first_pass_drops_seeds_without_windows)
+{
+    static const int64_t seeds[][ETX_SEED_WIDTH] = {
+        {0, 1, 2, 0}, {0, 1, 3, 1}, {1, 2, 3, 1}};
+    scoped struct sample *sample = new_sample(1);
+
+    for (int64_t i = 0; i < sample->n_hits; i++)
+        if (sample->layer[i] == 1 && sample->particle_id[i] <= 10)
+            sample->particle_id[i] = 0;
+    scoped_model *model = learn_first_pass(sample, NULL);
+    const struct etx_first_pass *const table = model->first_pass;
+    ck_assert_int_eq(table->n_seeds, 3);
+    ck_assert_mem_eq(table->seed, seeds, sizeof seeds);
+    for (int64_t k = 0; k < 3 * ETX_COMPLETION_N_PT; k++)
+        ck_assert_float_gt(table->window[k].transverse, 0.0f);
+}
+
 /* In the whole pipeline the hits of a long track stay together, and what is
  * left goes to the networks. */
 ETX_TEST(test_first_pass_in_the_pipeline)

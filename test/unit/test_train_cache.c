@@ -37,6 +37,34 @@ static void fill_cache(struct train_bench *bench, const char *folder)
     (void)train_bench_validate(bench->trainer);
 }
 
+/* A kept graph counts what its arrays hold: two offsets of 8 bytes for each
+ * node and the end, and 4 bytes each for source, target, order and, of the
+ * filter, score of an edge. Above cache_mib the oldest go, before the next is
+ * kept. */
+ETX_TEST(test_train_cache_counts_bytes, .rows = 2)
+{
+    const int stage = _i == 0 ? ETX_TRAIN_FILTER : ETX_TRAIN_GNN;
+    scoped_bench bench = train_bench_new(stage, 1, NULL);
+    struct etx_event_graphs *const graphs = &bench.trainer->graphs;
+    struct etx_train_event **const event = bench.trainer->training.event;
+    const struct etx_graph *graph[2];
+    int64_t n_bytes[2];
+
+    graphs->max_bytes = 0;
+    for (int k = 0; k < 2; k++) {
+        ck_assert_ok(etx_event_graph(&graph[k], graphs, event[k]));
+        n_bytes[k] = (graph[k]->n_nodes + 1) * 2 * 8 +
+                     graph[k]->n_edges * (_i == 0 ? 3 : 4) * 4;
+        ck_assert_int_eq(graphs->n_bytes, n_bytes[k]);
+        ck_assert_ptr_eq(event[k]->graph, graph[k]);
+    }
+    ck_assert_ptr_null(event[0]->graph);
+    graphs->max_bytes = n_bytes[1];
+    ck_assert_ok(etx_event_graph(&graph[0], graphs, event[0]));
+    ck_assert_int_eq(graphs->n_bytes, n_bytes[0] + n_bytes[1]);
+    ck_assert_ptr_eq(event[1]->graph, graph[1]);
+}
+
 /* Graphs of another precision are other files. */
 ETX_TEST(test_train_cache_precision)
 {

@@ -283,9 +283,12 @@ ETX_TEST(test_train_checkpoint_keeps_results)
     train_bench_validate(bench.trainer);
     const struct etx_train_result found = bench.trainer->result;
     ck_assert(found.efficiency > 0.0 && found.purity > 0.0);
+    ck_assert(found.loss > 0.0 && found.n_edges > 0.0);
     train_bench_save(bench.trainer);
     memset(&bench.trainer->result, 0, sizeof found);
     ck_assert_ok(train_bench_load(bench.trainer));
+    ck_assert(bench.trainer->result.loss == found.loss);
+    ck_assert(bench.trainer->result.n_edges == found.n_edges);
     ck_assert(bench.trainer->result.efficiency == found.efficiency);
     ck_assert(bench.trainer->result.purity == found.purity);
     ck_assert(bench.trainer->result.auc == found.auc);

@@ -302,3 +302,18 @@ ETX_TEST(test_train_truth_order_of_hits)
         }
     }
 }
+
+/* From its vertex, not from the middle: 3.25, 1.75, 0.25 and 2.75 mm. */
+ETX_TEST(test_train_truth_order_from_the_vertex)
+{
+    static const float at[] = {6, 0, 0, 1, 0, 0, 3, 0, 0, 0, 0, 0};
+    static const int32_t group[4], order[4] = {2, 1, 3, 0};
+    const etx_particle one = {.id = 1, .vertex = {2.75f, 0, 0}};
+    scoped_event *event = etx_test_event(4, at);
+    const int64_t ids[4] = {1, 1, 1, 1};
+    int32_t begin[2], hit[4];
+
+    ck_assert_ok(etx_event_set_truth(event, ids, NULL, 1, &one));
+    ck_assert_ok(etx_order_hits(begin, hit, group, 1, event, 1));
+    ck_assert_mem_eq(hit, order, sizeof order);
+}
