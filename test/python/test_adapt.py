@@ -58,14 +58,16 @@ class Facts(unittest.TestCase):
         """A detector of soft particles, or of short tracks, is judged by its own."""
         self.assertEqual(facts.look(events()).wanted, facts.Wanted(0.5, 0.1, 5))
         rng = np.random.default_rng(1)
-        for n_layers, pt, wanted in (
-            (10, 2.0, facts.Wanted(0.5, 0.1, 5)),
-            (4, 2.0, facts.Wanted(0.5, 0.1, 3)),
-            (10, 0.04, facts.Wanted(0.04, 0.008, 5)),
-            (2, 0.04, facts.Wanted()),
+        for n_layers, pt, pz, wanted in (
+            (10, 2.0, 0.0, facts.Wanted(0.5, 0.1, 5)),
+            (4, 2.0, 0.0, facts.Wanted(0.5, 0.1, 3)),
+            (10, 0.04, 0.0, facts.Wanted(0.04, 0.008, 5)),
+            (10, 2.0, 100.0, facts.Wanted(max_eta=facts.ANY_ETA)),
+            (10, 0.0, 100.0, facts.Wanted(0.0, 0.0, max_eta=facts.ANY_ETA)),
+            (2, 0.04, 0.0, facts.Wanted()),
         ):
             particles = np.zeros(20, exatrkx.PARTICLE)
-            particles["id"], particles["momentum"] = np.arange(1, 21), [pt, 0, 0]
+            particles["id"], particles["momentum"] = np.arange(1, 21), [pt, 0, pz]
             event = exatrkx.Event.from_arrays(
                 rng.normal(0, 100, (20 * n_layers, 3)).astype(np.float32),
                 particle_ids=np.repeat(particles["id"], n_layers),

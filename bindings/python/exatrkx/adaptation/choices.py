@@ -97,7 +97,7 @@ def measure(
     """The quality of the tracks of events."""
     tracks = tracks_of(model, events, context)
     hard, soft = (
-        evaluate(events, tracks, min_pt=pt, min_particle_hits=wanted.min_hits)
+        evaluate(events, tracks, min_pt=pt, **wanted.others)
         for pt in (wanted.min_pt, wanted.soft_pt)
     )
     return Quality(

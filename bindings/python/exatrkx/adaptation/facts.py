@@ -20,6 +20,7 @@ MIN_CHAIN = 4  # hits of a particle whose curvature is measured
 MIN_LAYERS = 3  # fewer are a number that hits without layers were given
 MIN_TRACK_HITS = 3  # fewer are no track
 MIN_SHARE = 0.05  # of the particles, that a usual threshold leaves
+ANY_ETA = 1e9
 SHORT_TRACK = 7  # hits; the particles of a detector of shorter ones count from 3
 MIN_EXTENT = 20.0  # mm; detectors are larger
 MIN_FIELD_PT = 0.3  # GeV; of such a particle
@@ -34,9 +35,16 @@ class Wanted:
     min_pt: float = 0.5  # GeV, of the efficiency
     soft_pt: float = 0.1  # GeV, of the soft one
     min_hits: int = 5  # of a particle
+    max_eta: float = 4.0
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The thresholds of evaluate but for pT."""
+        return {"min_particle_hits": self.min_hits, "max_eta": self.max_eta}
 
     def __str__(self) -> str:
-        return f"pT > {self.min_pt:g} and {self.soft_pt:g} GeV, {self.min_hits} hits or more"
+        text = f"pT > {self.min_pt:g} and {self.soft_pt:g} GeV, {self.min_hits} hits or more"
+        return text + (f", |eta| < {self.max_eta:g}" if self.max_eta < ANY_ETA else "")
 
 
 @dataclass(frozen=True)
@@ -133,29 +141,38 @@ def fields(event: Event) -> NDArray[np.float64]:
     return np.array(found)
 
 
-def tracks_of(event: Event) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """pT in GeV and hits of each particle with three hits or more."""
+def tracks_of(event: Event) -> tuple[NDArray[np.float64], ...]:
+    """pT in GeV, |eta| and hits of each particle with three hits or more."""
     ids, particles = event.particle_ids, event.particles
     if ids is None or particles is None:
-        return np.empty(0), np.empty(0, np.int64)
-    found, n_hits = np.unique(ids[ids != 0], return_counts=True)
+        return (np.empty(0),) * 3
+    found, counts = np.unique(ids[ids != 0], return_counts=True)
     _, rows, of_rows = np.intersect1d(particles["id"], found, return_indices=True)
-    momentum, n_hits = particles["momentum"][rows].astype(float), n_hits[of_rows]
-    is_track = n_hits >= MIN_TRACK_HITS
-    return np.hypot(momentum[:, 0], momentum[:, 1])[is_track], n_hits[is_track]
+    is_track = counts[of_rows] >= MIN_TRACK_HITS
+    momentum = particles["momentum"][rows[is_track]].astype(float)
+    pt = np.hypot(momentum[:, 0], momentum[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        eta = np.abs(np.arcsinh(momentum[:, 2] / pt))
+    return pt, eta, counts[of_rows][is_track].astype(float)
 
 
 def wanted_of(events: Sequence[Event]) -> Wanted:
-    """The usual particles, where there are some; softer and shorter ones in a detector
-    that has these."""
-    pt, n_hits = (np.concatenate(some) for some in zip(*map(tracks_of, events), strict=True))
+    """The usual particles, where there are some; softer, shorter and more forward ones in
+    a detector that has these."""
+    pt, eta, n_hits = map(np.concatenate, zip(*map(tracks_of, events), strict=True))
     if len(pt) == 0:
         return Wanted()
-    min_hits = Wanted.min_hits if np.median(n_hits) >= SHORT_TRACK else MIN_TRACK_HITS
-    if np.mean(pt > Wanted.min_pt) >= MIN_SHARE:
-        return Wanted(min_hits=min_hits)
-    median = float(f"{np.median(pt):.1g}")
-    return Wanted(median, median * Wanted.soft_pt / Wanted.min_pt, min_hits)
+    usual = Wanted()
+    min_pt, soft_pt = usual.min_pt, usual.soft_pt
+    if np.mean(pt > min_pt) < MIN_SHARE:
+        min_pt = float(f"{np.median(pt):.1g}")
+        soft_pt *= min_pt / usual.min_pt
+    return Wanted(
+        min_pt,
+        soft_pt,
+        usual.min_hits if np.median(n_hits) >= SHORT_TRACK else MIN_TRACK_HITS,
+        usual.max_eta if np.mean(eta > usual.max_eta) < MIN_SHARE else ANY_ETA,
+    )
 
 
 def check_truth(events: Sequence[Event]) -> None:

@@ -24,7 +24,7 @@ from .stages import Curve
 
 PT_BINS = 0.2, 0.6, 1, 2, 4, 10, 2000  # of the least pT of the efficiency
 BINS: dict[str, tuple[str, Sequence[float]]] = {  # unit, edges
-    "eta": ("", (-5, -3, -2, -1, 0, 1, 2, 3, 5)),
+    "eta": ("", (-20, -5, -3, -2, -1, 0, 1, 2, 3, 5, 20)),
     "radius": ("mm", (0, 1, 30, 100, 300, 10000)),
     "nearest": ("", (0, 0.003, 0.01, 0.03, 0.1, 100)),
 }
@@ -62,7 +62,7 @@ def binned(
                 name,
                 edges,
                 min_pt=wanted.soft_pt if name == "pt" else wanted.min_pt,
-                min_particle_hits=wanted.min_hits,
+                **wanted.others,
             )
             for event, some in zip(events, tracks, strict=True)
         ]
@@ -94,7 +94,7 @@ def losses(
                 left.setdefault("after filter", []).append(perfect(graph, event))
     return {
         name: evaluate(
-            events, tracks, min_pt=wanted.min_pt, min_particle_hits=wanted.min_hits
+            events, tracks, min_pt=wanted.min_pt, **wanted.others
         ).technical_efficiency.value
         for name, tracks in left.items()
     }
