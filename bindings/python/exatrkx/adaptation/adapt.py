@@ -50,6 +50,7 @@ MAX_VALIDATION = 12
 MAX_VALIDATION_HITS = 300000  # of all of them: each trial finds their tracks
 MIN_KEPT_PAIRS = 0.97  # of true edges, by the embedding
 FIRST_PASS_LAYERS = (7, 5, 4)
+FIRST_PASS_PT, MIN_FIRST_PASS_PT = 0.36, 0.01  # of the least pT of the efficiency; GeV
 GRAPH_GRID: dict[str, Sequence[Any]] = {
     "embedding.graph.radius": (0.3, 0.42, 0.5, 0.6, 0.8),
     "filter.cut": (0.001, 0.003, 0.01),
@@ -118,6 +119,7 @@ class Adaptation:
             self.tell()
 
     def _tables(self, models: Mapping[str, Model]) -> Iterator[tuple[str, Model]]:
+        min_pt = max(FIRST_PASS_PT * self.facts.wanted.min_pt, MIN_FIRST_PASS_PT)
         try:
             for name, model in models.items():
                 completed = learn_completion(
@@ -125,7 +127,7 @@ class Adaptation:
                 )
                 yield f"{name}, completion", completed
                 for n in FIRST_PASS_LAYERS:
-                    options = FirstPassOptions(min_layers=n, min_hits=0)
+                    options = FirstPassOptions(min_layers=n, min_hits=0, min_pt=min_pt)
                     yield (
                         f"{name}, completion and first pass of {n} layers",
                         learn_first_pass(completed, self.training, options),

@@ -23,7 +23,7 @@ MIN_SHARE = 0.05  # of the particles, that a usual threshold leaves
 ANY_ETA = 1e9
 SHORT_TRACK = 7  # hits; the particles of a detector of shorter ones count from 3
 MIN_EXTENT = 20.0  # mm; detectors are larger
-MIN_FIELD_PT = 0.3  # GeV; of such a particle
+FIELD_PT = 0.6  # of the least pT of the efficiency: of such a particle
 MAX_SPREAD = 0.3  # T; straight tracks have less
 UNITS = {"mm": 1.0, "cm": 10.0, "m": 1000.0}  # mm
 
@@ -114,7 +114,7 @@ def in_unit(event: Event, unit: str) -> Event:
     return scaled
 
 
-def fields(event: Event) -> NDArray[np.float64]:
+def fields(event: Event, min_pt: float) -> NDArray[np.float64]:
     """The field along z, in T, that the curvature of each true track needs: of the
     circle through its first, middle and last hit by distance from its vertex."""
     ids, particles = event.particle_ids, event.particles
@@ -123,7 +123,7 @@ def fields(event: Event) -> NDArray[np.float64]:
     pt = np.hypot(particles["momentum"][:, 0], particles["momentum"][:, 1])
     order = np.argsort(ids, kind="stable")
     found = []
-    for row in np.nonzero((pt > MIN_FIELD_PT) & (particles["charge"] != 0))[0]:
+    for row in np.nonzero((pt > min_pt) & (particles["charge"] != 0))[0]:
         first, last = np.searchsorted(
             ids[order], particles["id"][row] + np.array([0, 1])
         )
@@ -201,7 +201,8 @@ def look(events: Sequence[Event]) -> Facts:
         for event in events:
             volumes_layers = np.asarray(event.modules)[:2].T
             layers |= set(map(tuple, np.unique(volumes_layers, axis=0).tolist()))
-    field = np.concatenate([fields(event) for event in events])
+    wanted = wanted_of(events)
+    field = np.concatenate([fields(event, FIELD_PT * wanted.min_pt) for event in events])
     quartiles = np.quantile(field, [0.25, 0.5, 0.75]) if len(field) else [np.nan] * 3
     momenta = [event.particles["momentum"] for event in events if event.particles is not None]
     pt = np.concatenate([np.hypot(p[:, 0], p[:, 1]) for p in momenta])
@@ -219,7 +220,7 @@ def look(events: Sequence[Event]) -> Facts:
         "median_pt": float(np.median(pt)),
         "field": float(quartiles[1]),
         "field_spread": float(quartiles[2] - quartiles[0]) / 2,
-        "wanted": wanted_of(events),
+        "wanted": wanted,
     }
     return Facts(**facts, warnings=list(doubts(facts, events)))
 
