@@ -187,6 +187,8 @@ static int32_t add_track(struct fit_sample *sample, double noise,
         .loss = loss};
     const int64_t first = sample->n_hits;
 
+    if (loss > 0.0)
+        particle.loss *= 1.0 + 0.5 * (double)etx_random_normal(random);
     for (int32_t l = 0; l < FIT_N_LAYERS; l++) {
         if (!follow(&particle, is_disc ? discs[l] : radii[l], is_disc)) {
             sample->n_hits = first;

@@ -35,7 +35,8 @@ struct fit_sample {
 
 /* n_tracks tracks: hits are smeared by noise times the resolution of their
  * module; with material above 0 particles scatter, and lose `loss` GeV per
- * radiation length. The field is (g x / 2, g y / 2, FIT_FIELD - g z), g the
+ * radiation length, each times a factor of its own, with a standard deviation
+ * of 0.5. The field is (g x / 2, g y / 2, FIT_FIELD - g z), g the
  * gradient in T/mm. Freed with free. */
 struct fit_sample *new_fit_sample_in(int64_t n_tracks, double noise,
     double material, double gradient, double loss);

@@ -259,6 +259,137 @@ ETX_TEST(test_track_fitting_derivatives_with_loss)
         system->derivative[last][ETX_PATH_Q_OVER_PT] / slope, 1.0, 5e-3);
 }
 
+/* Three modules that a soft particle reaches after it has turned by more than a
+ * radian; only the first has material. */
+static void make_turning(struct etx_measurement measurement[3])
+{
+    static const double origin[3][3] = {
+        {60.0, 0.0, 30.0}, {330.0, 190.0, 230.0}, {400.0, 420.0, 330.0}};
+    static const double normal[3][3] = {
+        {1.0, 0.0, 0.0}, {0.8, 0.6, 0.0}, {0.0, 0.0, 1.0}};
+    static const double axis[3][ETX_N_LOCAL][3] = {
+        {{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}}, {{-0.6, 0.8, 0.0}, {0.0, 0.0, 1.0}},
+        {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}}};
+
+    memset(measurement, 0, 3 * sizeof *measurement);
+    for (int i = 0; i < 3; i++) {
+        memcpy(measurement[i].origin, origin[i], sizeof origin[i]);
+        memcpy(measurement[i].normal, normal[i], sizeof normal[i]);
+        memcpy(measurement[i].axis, axis[i], sizeof axis[i]);
+        for (int a = 0; a < ETX_N_LOCAL; a++)
+            measurement[i].sigma[a] = 0.1;
+    }
+    measurement[0].material = (double)FIT_MATERIAL;
+}
+
+static const double turning[ETX_N_PATH] = {0.1, 2.0, -0.1, 0.6, -3.2};
+
+/* Where the path comes to module i when it is turned by an angle, mm per mm,
+ * at module 0: in the transverse plane, or out of it. */
+static void follow_kink(double position[3],
+    const struct etx_measurement measurement[3], int i, int kink, double angle)
+{
+    static const float value[] = {FIT_FIELD};
+    const struct etx_path_field field = {.value = value, .n = 1};
+    struct etx_path_point point;
+
+    etx_path_start(&point, turning);
+    ck_assert(etx_path_reach(
+        &point, &field, measurement[0].origin, measurement[0].normal));
+    const double cot = point.direction[2];
+    if (kink == 0) {
+        point.phi += angle * sqrt(1.0 + cot * cot);
+        point.direction[0] = cos(point.phi);
+        point.direction[1] = sin(point.phi);
+    } else {
+        point.direction[2] = tan(atan(cot) + angle);
+        point.q_over_pt *= cos(atan(cot)) / cos(atan(cot) + angle);
+    }
+    ck_assert(etx_path_reach(
+        &point, &field, measurement[i].origin, measurement[i].normal));
+    memcpy(position, point.position, sizeof point.position);
+}
+
+/* The covariance of the hits after a module in which the particle scatters, by
+ * following paths with a kink there. */
+ETX_TEST(test_track_fitting_kinks)
+{
+    static const float value[] = {FIT_FIELD};
+    const struct etx_path_field field = {.value = value, .n = 1};
+    const etx_fit_options options = options_with(FIT_MATERIAL);
+    const double h = 1e-5;
+    struct etx_measurement measurement[3];
+    double shift[6][2] = {{0.0}};
+    scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
+    struct etx_path_point point;
+
+    make_turning(measurement);
+    ck_assert(etx_measurements_compare(
+        system, measurement, 3, turning, &field, &options, true));
+    etx_path_start(&point, turning);
+    ck_assert(etx_path_reach(
+        &point, &field, measurement[0].origin, measurement[0].normal));
+    const double norm = sqrt(1.0 + point.direction[2] * point.direction[2]);
+    const double p = norm / fabs(turning[ETX_PATH_Q_OVER_PT]);
+    const double x = (double)FIT_MATERIAL * norm / point.direction[0];
+    const double angle = 0.0136 * sqrt(p * p + 0.13957 * 0.13957) / (p * p) *
+                         sqrt(x) * (1.0 + 0.038 * log(x));
+    for (int i = 1; i < 3; i++)
+        for (int kink = 0; kink < 2; kink++) {
+            double before[3], after[3];
+
+            follow_kink(before, measurement, i, kink, -h);
+            follow_kink(after, measurement, i, kink, h);
+            for (int k = 0; k < 3; k++)
+                after[k] -= before[k];
+            for (int a = 0; a < ETX_N_LOCAL; a++)
+                shift[2 * i + a][kink] =
+                    angle * fit_dot(after, measurement[i].axis[a]) / (2.0 * h);
+        }
+    ck_assert_double_gt(fabs(shift[5][0]), 3.0);
+    for (int row = 0; row < 6; row++)
+        for (int column = 0; column <= row; column++) {
+            const double expected = (row == column ? 0.01 : 0.0) +
+                                    shift[row][0] * shift[column][0] +
+                                    shift[row][1] * shift[column][1];
+
+            ck_assert_double_eq_tol(system->covariance[row][column], expected,
+                1e-3 * (1.0 + fabs(expected)));
+        }
+}
+
+/* The losses are known to half of themselves, all together. */
+ETX_TEST(test_track_fitting_error_of_the_loss)
+{
+    static const float value[] = {FIT_FIELD};
+    static const float loss[] = {0.0f, 15.0f, 25.0f, 20.0f};
+    const struct etx_path_field field = {.value = value, .n = 1};
+    etx_fit_options options = options_with(FIT_MATERIAL);
+    struct etx_measurement measurement[3];
+    scoped struct etx_least_squares *system = etx_test_alloc(4, sizeof *system);
+    double shift[6];
+
+    make_turning(measurement);
+    measurement[0].material = 1e-4; /* little scattering */
+    for (int s = 0; s < 4; s++) {
+        options.energy_loss = loss[s];
+        ck_assert(etx_measurements_compare(
+            &system[s], measurement, 3, turning, &field, &options, true));
+    }
+    for (int row = 0; row < 6; row++)
+        shift[row] =
+            0.5 * 2.0 * (system[2].residual[row] - system[1].residual[row]);
+    ck_assert_double_gt(fabs(shift[4]), 0.1);
+    for (int row = 0; row < 6; row++)
+        for (int column = 0; column <= row; column++) {
+            const double expected = shift[row] * shift[column];
+
+            ck_assert_double_eq_tol(system[3].covariance[row][column] -
+                                        system[0].covariance[row][column],
+                expected, 1e-4 + 0.05 * fabs(expected));
+        }
+}
+
 /* As many measurements as parameters: chi2 is what rounding leaves, and never
  * negative. */
 ETX_TEST(test_track_fitting_chi2)

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define MIN_HITS  3  /* 6 coordinates, 5 parameters */
-#define MAX_STEPS 10 /* of Gauss and Newton */
+#define MAX_STEPS 30 /* of Gauss and Newton */
 /* Scattering depends on the momentum, which these steps find well enough; with
  * weights that do not change the steps after them converge fast. */
 #define WEIGHT_STEPS 4

@@ -11,15 +11,21 @@
 #define MIN_INCIDENCE 0.05               /* cosine: modules are finite */
 #define MIN_MATERIAL  1e-4               /* radiation lengths */
 #define MAX_MOMENTUM  1e6                /* GeV */
+/* Of the energy loss in all material together: what is no pion loses more where
+ * it is slow. */
+#define LOSS_ERROR 0.5
 
-/* A path at a module: its unit direction, and how much it may scatter there. */
-struct crossing {
-    double direction[3];
-    double incidence;            /* direction . normal */
-    double kink[ETX_N_LOCAL][3]; /* mm per mm: one standard deviation */
-    double length;               /* mm from the start of the path, in space */
-    double slower; /* momentum before the module over that after */
-    double gain;   /* derivative of 1 / momentum after it by that before it */
+/* A path where it may scatter. */
+struct scatterer {
+    struct etx_path_point at;
+    double angle; /* one standard deviation in a plane */
+};
+
+/* All that a path crosses. */
+struct way {
+    int n_scatterers;
+    struct etx_path_point crossing[ETX_FIT_MAX_HITS]; /* of the hits' modules */
+    struct scatterer scatterer[ETX_FIT_MAX_HITS];
 };
 
 static double dot(const double a[3], const double b[3])
@@ -61,66 +67,68 @@ static double scattering_angle(double momentum, double mass, double x)
     return 0.0136 / (velocity * momentum) * sqrt(x) * (1.0 + 0.038 * log(x));
 }
 
-/* Momentum before a loss of energy over that after it. A particle keeps half
- * of its kinetic energy at least: a step of the fit may guess too little. */
-static double slow_down(double momentum, double mass, double loss)
+/* The particle loses energy, of which it keeps half of the kinetic one at
+ * least: a step of the fit may guess too little momentum. */
+static void slow_down(
+    struct etx_path_point *point, double momentum, double mass, double loss)
 {
     const double before = find_energy(momentum, mass);
-    const double after = before - fmin(loss, 0.5 * (before - mass));
+    const double lost = fmin(loss, 0.5 * (before - mass));
+    const double after = before - lost;
+    const double slower = momentum / sqrt(after * after - mass * mass);
+    const double gain = slower * slower * slower * after / before;
 
-    return momentum / sqrt(after * after - mass * mass);
+    point->q_over_pt *= slower;
+    point->gain *= gain;
+    point->loss_gain =
+        gain * point->loss_gain +
+        point->q_over_pt * after * lost / (after * after - mass * mass);
 }
 
-static void cross(struct crossing *out, const struct etx_path_point *point,
+/* The path crosses the module of a hit: it may scatter, and loses energy. */
+static void pass_material(struct way *way, struct etx_path_point *point,
     const struct etx_measurement *measurement, const etx_fit_options *options)
 {
+    struct scatterer *scatterer = &way->scatterer[way->n_scatterers++];
     const double cot = point->direction[2];
     const double norm = sqrt(1.0 + cot * cot);
-    const double sine = point->direction[1];
-    const double cosine = point->direction[0];
-    const double pt = 1.0 / fmax(fabs(point->q_over_pt), norm / MAX_MOMENTUM);
-
-    for (int k = 0; k < 3; k++)
-        out->direction[k] = point->direction[k] / norm;
-    out->incidence = dot(out->direction, measurement->normal);
-    out->length = point->length * norm;
     const double mass = (double)options->mass;
+    const double momentum =
+        norm / fmax(fabs(point->q_over_pt), norm / MAX_MOMENTUM);
+    const double incidence =
+        fabs(dot(point->direction, measurement->normal)) / norm;
     const double x = fmax(measurement->material, MIN_MATERIAL) /
-                     fmax(fabs(out->incidence), MIN_INCIDENCE);
-    const bool has_material = measurement->material > 0.0;
-    const double angle =
-        has_material ? scattering_angle(pt * norm, mass, x) : 0.0;
-    out->slower = has_material ? slow_down(pt * norm, mass,
-                                     x * (double)options->energy_loss)
-                               : 1.0;
-    out->gain = out->slower * out->slower * out->slower *
-                find_energy(pt * norm / out->slower, mass) /
-                find_energy(pt * norm, mass);
-    /* Across the path: in the transverse plane, and towards the axis. */
-    const double sideward[3] = {-sine, cosine, 0.0};
-    const double upward[3] = {
-        -cosine * cot / norm, -sine * cot / norm, 1.0 / norm};
-    for (int k = 0; k < 3; k++) {
-        out->kink[ETX_U][k] = angle * sideward[k];
-        out->kink[ETX_V][k] = angle * upward[k];
-    }
+                     fmax(incidence, MIN_INCIDENCE);
+
+    scatterer->at = *point;
+    scatterer->angle = scattering_angle(momentum, mass, x);
+    slow_down(point, momentum, mass, x * (double)options->energy_loss);
 }
 
-/* A displacement of the path, as it is seen along an axis of the module. */
+/* A displacement of a path, as it is seen along an axis of the module. */
 static double project(const double displacement[3],
-    const struct crossing *crossing, const struct etx_measurement *measurement,
-    int axis)
+    const struct etx_path_point *point,
+    const struct etx_measurement *measurement, int axis)
 {
-    const double along =
-        dot(displacement, measurement->normal) / crossing->incidence;
+    const double along = dot(displacement, measurement->normal) /
+                         dot(point->direction, measurement->normal);
 
     return dot(displacement, measurement->axis[axis]) -
-           along * dot(crossing->direction, measurement->axis[axis]);
+           along * dot(point->direction, measurement->axis[axis]);
+}
+
+static double project_derivative(int p, const struct etx_path_point *point,
+    const struct etx_measurement *measurement, int axis)
+{
+    const double moved[3] = {point->derivative[0][p], point->derivative[1][p],
+        point->derivative[2][p]};
+
+    return project(moved, point, measurement, axis);
 }
 
 /* The two rows of measurement i, but for the covariance. */
 static void fill_rows(struct etx_least_squares *out, int i,
-    const struct etx_measurement *measurement, const struct crossing *crossing,
+    const struct etx_measurement *measurement,
     const struct etx_path_point *point)
 {
     for (int a = 0; a < ETX_N_LOCAL; a++) {
@@ -130,52 +138,88 @@ static void fill_rows(struct etx_least_squares *out, int i,
         for (int k = 0; k < 3; k++)
             to[k] = measurement->origin[k] - point->position[k];
         out->residual[row] = dot(to, measurement->axis[a]);
-        for (int p = 0; p < ETX_N_PATH; p++) {
-            const double moved[3] = {point->derivative[0][p],
-                point->derivative[1][p], point->derivative[2][p]};
-
-            out->derivative[row][p] = project(moved, crossing, measurement, a);
-        }
+        for (int p = 0; p < ETX_N_PATH; p++)
+            out->derivative[row][p] =
+                project_derivative(p, point, measurement, a);
     }
 }
 
-/* How measurement i moves when the particle scatters in module k before it. */
-static double scattered(const struct etx_measurement *measurement,
-    const struct crossing *crossing, int i, int axis, int k, int kink)
+/* How a point moves, mm, by one standard deviation of both kinks before it: the
+ * path from there on turns about the z axis, or has another slope and, at the
+ * same momentum, another curvature. */
+static void scatter(double out[ETX_N_LOCAL][3],
+    const struct scatterer *scatterer, const struct etx_path_point *point)
 {
-    const double lever = crossing[i].length - crossing[k].length;
+    const struct etx_path_point *from = &scatterer->at;
+    const double cot = from->direction[2];
+    const double square = 1.0 + cot * cot;
+    const double turn = scatterer->angle * sqrt(square);
+    const double growth = scatterer->angle * cot * from->q_over_pt / from->gain;
+    const double turned = from->phi_derivative[ETX_PATH_Q_OVER_PT];
+    double to[3], moved[3];
 
-    return lever > 0.0 ? lever * project(crossing[k].kink[kink], &crossing[i],
-                                     &measurement[i], axis)
-                       : 0.0;
+    for (int k = 0; k < 3; k++) {
+        to[k] = point->position[k] - from->position[k];
+        moved[k] = point->derivative[k][ETX_PATH_Q_OVER_PT] -
+                   from->derivative[k][ETX_PATH_Q_OVER_PT];
+    }
+    out[ETX_U][0] = -turn * to[1];
+    out[ETX_U][1] = turn * to[0];
+    out[ETX_U][2] = 0.0;
+    out[ETX_V][0] = growth * (moved[0] + turned * to[1]);
+    out[ETX_V][1] = growth * (moved[1] - turned * to[0]);
+    out[ETX_V][2] = scatterer->angle * square * (point->length - from->length);
 }
 
-/* covariance = resolution + S S^T with S [row, 2 k + kink]; only its lower
- * triangle is filled. */
+/* Add the covariance of two independent shifts [n_rows, 2], from a row on. */
+static void add_shifts(struct etx_least_squares *out, int first,
+    double shift[ETX_MAX_ROWS][ETX_N_LOCAL])
+{
+    for (int row = first; row < out->n_rows; row++)
+        for (int column = first; column <= row; column++)
+            out->covariance[row][column] +=
+                shift[row][ETX_U] * shift[column][ETX_U] +
+                shift[row][ETX_V] * shift[column][ETX_V];
+}
+
+/* covariance = resolution + S S^T with S the shifts of all hits by every kink
+ * and by the energy loss; only its lower triangle is filled. */
 static void fill_covariance(struct etx_least_squares *out,
-    const struct etx_measurement *measurement, const struct crossing *crossing,
-    int n)
+    const struct etx_measurement *measurement, const struct way *way)
 {
     double shift[ETX_MAX_ROWS][ETX_N_LOCAL];
 
     for (int row = 0; row < out->n_rows; row++) {
-        memset(out->covariance[row], 0, sizeof out->covariance[row]);
-        const double sigma =
-            measurement[row / ETX_N_LOCAL].sigma[row % ETX_N_LOCAL];
-        out->covariance[row][row] = sigma * sigma;
-    }
-    for (int k = 0; k < n; k++) {
-        const int first = ETX_N_LOCAL * (k + 1);
+        const int i = row / ETX_N_LOCAL;
+        const int axis = row % ETX_N_LOCAL;
+        const double sigma = measurement[i].sigma[axis];
 
-        for (int row = first; row < out->n_rows; row++)
-            for (int kink = 0; kink < ETX_N_LOCAL; kink++)
-                shift[row][kink] = scattered(measurement, crossing,
-                    row / ETX_N_LOCAL, row % ETX_N_LOCAL, k, kink);
-        for (int row = first; row < out->n_rows; row++)
-            for (int column = first; column <= row; column++)
-                out->covariance[row][column] +=
-                    shift[row][ETX_U] * shift[column][ETX_U] +
-                    shift[row][ETX_V] * shift[column][ETX_V];
+        memset(out->covariance[row], 0, sizeof out->covariance[row]);
+        out->covariance[row][row] = sigma * sigma;
+        shift[row][0] =
+            LOSS_ERROR * project_derivative(ETX_PATH_LOSS, &way->crossing[i],
+                             &measurement[i], axis);
+        shift[row][1] = 0.0;
+    }
+    add_shifts(out, 0, shift);
+    for (int k = 0; k < way->n_scatterers; k++) {
+        const struct scatterer *scatterer = &way->scatterer[k];
+        int first = out->n_rows;
+
+        for (int i = out->n_rows / ETX_N_LOCAL - 1; i >= 0; i--) {
+            const struct etx_path_point *at = &way->crossing[i];
+            double moved[ETX_N_LOCAL][3];
+
+            if (at->length <= scatterer->at.length)
+                break;
+            first = ETX_N_LOCAL * i;
+            scatter(moved, scatterer, at);
+            for (int a = 0; a < ETX_N_LOCAL; a++)
+                for (int kink = 0; kink < ETX_N_LOCAL; kink++)
+                    shift[first + a][kink] =
+                        project(moved[kink], at, &measurement[i], a);
+        }
+        add_shifts(out, first, shift);
     }
 }
 
@@ -184,21 +228,22 @@ bool etx_measurements_compare(struct etx_least_squares *out,
     const double parameters[ETX_N_PATH], const struct etx_path_field *field,
     const etx_fit_options *options, bool has_covariance)
 {
-    struct crossing crossing[ETX_FIT_MAX_HITS];
+    struct way way = {.n_scatterers = 0};
     struct etx_path_point point;
 
     out->n_rows = ETX_N_LOCAL * n;
     etx_path_start(&point, parameters);
     for (int i = 0; i < n; i++) {
-        if (!etx_path_reach(
-                &point, field, measurement[i].origin, measurement[i].normal))
+        const struct etx_measurement *hit = &measurement[i];
+
+        if (!etx_path_reach(&point, field, hit->origin, hit->normal))
             return false;
-        cross(&crossing[i], &point, &measurement[i], options);
-        fill_rows(out, i, &measurement[i], &crossing[i], &point);
-        point.q_over_pt *= crossing[i].slower;
-        point.gain *= crossing[i].gain;
+        way.crossing[i] = point;
+        fill_rows(out, i, hit, &point);
+        if (hit->material > 0.0)
+            pass_material(&way, &point, hit, options);
     }
     if (has_covariance)
-        fill_covariance(out, measurement, crossing, n);
+        fill_covariance(out, measurement, &way);
     return true;
 }

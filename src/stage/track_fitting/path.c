@@ -149,7 +149,6 @@ static void follow_arc(
         find_force(field, point->position, point->direction, point->q_over_pt);
     const struct force end = predict_force(point, &begin, field, s);
     const double per_momentum = 0.5 * (begin.turn + end.turn);
-    const double by_start = per_momentum * point->gain;
     const double slope_growth = 0.5 * (begin.slope + end.slope);
     const double curvature = per_momentum * point->q_over_pt;
     /* Of a curvature that grows linearly, across the chord. */
@@ -166,16 +165,19 @@ static void follow_arc(
     const double x_by_curvature = x * longer - y * 0.5 * s;
     const double y_by_curvature = y * longer + x * 0.5 * s;
 
-    for (int p = 0; p < ETX_N_PATH; p++) {
+    for (int p = 0; p < ETX_N_PATH_DERIVATIVES; p++) {
         const double turn = point->phi_derivative[p];
+        const double gain = p == ETX_PATH_Q_OVER_PT ? point->gain
+                            : p == ETX_PATH_LOSS    ? point->loss_gain
+                                                    : 0.0;
 
-        point->derivative[0][p] -= y * turn;
-        point->derivative[1][p] += x * turn;
+        point->derivative[0][p] +=
+            gain * per_momentum * x_by_curvature - y * turn;
+        point->derivative[1][p] +=
+            gain * per_momentum * y_by_curvature + x * turn;
+        point->phi_derivative[p] += gain * per_momentum * s;
     }
-    point->derivative[0][ETX_PATH_Q_OVER_PT] += by_start * x_by_curvature;
-    point->derivative[1][ETX_PATH_Q_OVER_PT] += by_start * y_by_curvature;
     point->derivative[2][ETX_PATH_COT_THETA] += s;
-    point->phi_derivative[ETX_PATH_Q_OVER_PT] += by_start * s;
     point->position[0] += x - aside * sin(point->phi + half);
     point->position[1] += y + aside * cos(point->phi + half);
     point->position[2] += s * (point->direction[2] + 0.5 * s * slope_growth);

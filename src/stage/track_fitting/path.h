@@ -17,7 +17,9 @@ enum {
     ETX_PATH_PHI,
     ETX_PATH_COT_THETA,
     ETX_PATH_Q_OVER_PT, /* 1/GeV */
-    ETX_N_PATH
+    ETX_N_PATH,
+    ETX_PATH_LOSS = ETX_N_PATH, /* no parameter: factor of all energy losses */
+    ETX_N_PATH_DERIVATIVES
 };
 
 /* The field of a solenoid: a map of its two components, or, where map is NULL,
@@ -41,8 +43,9 @@ struct etx_path_point {
     double phi;
     double q_over_pt; /* 1/GeV, here */
     double gain;      /* its derivative by that of the start: energy loss */
-    double derivative[3][ETX_N_PATH]; /* of the position */
-    double phi_derivative[ETX_N_PATH];
+    double loss_gain; /* its derivative by the factor of all energy losses */
+    double derivative[3][ETX_N_PATH_DERIVATIVES]; /* of the position */
+    double phi_derivative[ETX_N_PATH_DERIVATIVES];
     double length; /* mm, transverse, from the start; negative before it */
 };
 
