@@ -400,6 +400,19 @@ TABLES: dict[str, Table] = {
     "order": training("order", "--validation-events 4", "mixed"),
     "iterations": training("iterations"),
     "windows": training("windows"),
+    "adapted": study(
+        f"{PAGES}/adapt.md",
+        "adapted",
+        "",
+        [],
+        (
+            *PIPELINE,
+            "src/learn",
+            "bindings/python/exatrkx/adaptation",
+            "examples/studies/tables/made_detectors.py",
+        ),
+        models=("examples/models/*.safetensors",),
+    ),
     "curve": study(
         f"{PAGES}/curve.md",
         "curve",

@@ -18,6 +18,7 @@ import numpy as np
 from support import BUILD, ROOT, LibraryCase, has
 
 from tables import (
+    adapted,
     batch,
     chain,
     cleaned,
@@ -29,6 +30,7 @@ from tables import (
     hough,
     iterations,
     lorentz,
+    made_detectors,
     messages,
     momentum,
     nearest,
@@ -291,6 +293,18 @@ class Trainings(LibraryCase):
                 cells = dict(zip(rows[0], rows[2]))
                 self.assertGreater(float(cells["validation loss"]), 0.0)
                 self.assertLess(float(cells["validation loss"]), 2.0)
+
+    def test_adapted(self) -> None:
+        """The shipped models and the adapted ones; each detector has tracks to find."""
+        few = ["--events", "2", "--held-out", "1", "--time", "0.1"]
+        for name in made_detectors.DETECTORS:
+            one = made_detectors.event(name, 1)
+            counts = np.bincount(np.asarray(one.particle_ids))
+            self.assertGreater(np.sum(counts[1:] >= 3), 20, name)
+        rows = printed(adapted.main, *few, "--detector", "straws")
+        models = ["default", "accurate", "adapted, 2 events"]
+        self.assertEqual([row[1] for row in rows[2:]], models)
+        self.assertGreaterEqual(float(rows[-1][2]), 0.9)
 
     def test_curve(self) -> None:
         """A line for each number of events that are there, and for each width."""
