@@ -75,6 +75,31 @@ class Facts(unittest.TestCase):
             )
             self.assertEqual(facts.wanted_of([event]), wanted)
 
+    def test_doubts(self) -> None:
+        """Each kind of wrong truth has a line of its own."""
+        event = events()[0]
+        assert event.particles is not None and event.particle_ids is not None
+        heavy, bare = event.particles.copy(), event.particles.copy()
+        heavy["momentum"] *= 1000
+        bare["momentum"] = 0
+        shuffled = np.random.default_rng(1).permutation(event.particle_ids)
+        twice = {
+            "positions": np.concatenate([event.positions] * 2),
+            "particle_ids": np.concatenate([event.particle_ids] * 2),
+            "modules": None,
+        }
+        changes: dict[str, dict[str, Any]] = {
+            "bend as in [0-9]{4} T: momenta are wanted in GeV": {"particles": heavy},
+            "momenta or charges of the true particles are missing": {"particles": bare},
+            "go back and forth": {"particle_ids": shuffled},
+            "50.0 % of the hits are where another one is": twice,
+        }
+        for text in changes:
+            self.assertNotRegex("\n".join(facts.look([event]).warnings), text)
+        for text, change in changes.items():
+            found = facts.look([copy_of(event, **change)])
+            self.assertRegex("\n".join(found.warnings), text)
+
     def lines(self, bent: float) -> facts.Facts:
         """Of events of lines that turn in x with pz, as beyond a magnet."""
         rng = np.random.default_rng(1)

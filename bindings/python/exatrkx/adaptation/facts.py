@@ -25,6 +25,9 @@ SHORT_TRACK = 7  # hits; the particles of a detector of shorter ones count from 
 MIN_EXTENT = 20.0  # mm; detectors are larger
 FIELD_PT = 0.6  # of the least pT of the efficiency: of such a particle
 MAX_SPREAD = 0.3  # T; straight tracks have less
+MAX_FIELD = 10.0  # T, of any detector
+MAX_DETOUR = 1.5  # of a track; half a turn is one of 1.6
+MAX_REPEATED = 0.01  # of the hits
 UNITS = {"mm": 1.0, "cm": 10.0, "m": 1000.0}  # mm
 
 
@@ -63,6 +66,7 @@ class Facts:
     median_pt: float
     field: float  # T along z, from true tracks; nan: too few
     field_spread: float  # half of the quartile range, T
+    detour: float  # median way of true tracks through their hits, over their reach
     wanted: Wanted
     warnings: list[str]
 
@@ -114,31 +118,36 @@ def in_unit(event: Event, unit: str) -> Event:
     return scaled
 
 
-def fields(event: Event, min_pt: float) -> NDArray[np.float64]:
-    """The field along z, in T, that the curvature of each true track needs: of the
-    circle through its first, middle and last hit by distance from its vertex."""
+def ways(event: Event, min_pt: float) -> tuple[list[float], list[float]]:
+    """Of the true tracks with four hits or more, these by distance from the vertex: the
+    field along z, in T, that bends the circle through the first, middle and last hit of
+    a charged one with such a pT; and the way through all hits over the distance of the
+    last from the first."""
     ids, particles = event.particle_ids, event.particles
+    fields: list[float] = []
+    detours: list[float] = []
     if ids is None or particles is None:
-        return np.empty(0)
+        return fields, detours
     pt = np.hypot(particles["momentum"][:, 0], particles["momentum"][:, 1])
+    is_measured = (pt > min_pt) & (particles["charge"] != 0)
     order = np.argsort(ids, kind="stable")
-    found = []
-    for row in np.nonzero((pt > min_pt) & (particles["charge"] != 0))[0]:
-        first, last = np.searchsorted(
-            ids[order], particles["id"][row] + np.array([0, 1])
-        )
-        xyz = event.positions[order[first:last]].astype(float)
-        if len(xyz) < MIN_CHAIN:
-            continue
+    begin, end = (np.searchsorted(ids[order], particles["id"] + k) for k in (0, 1))
+    for row in np.nonzero(end - begin >= MIN_CHAIN)[0]:
+        xyz = event.positions[order[begin[row] : end[row]]].astype(float)
         away = np.linalg.norm(xyz - particles["vertex"][row], axis=1)
-        a, b, c = xyz[np.argsort(away)][[0, len(xyz) // 2, -1], :2]
+        xyz = xyz[np.argsort(away)]
+        reach = float(np.linalg.norm(xyz[-1] - xyz[0]))
+        if reach > 0:
+            steps = np.linalg.norm(np.diff(xyz, axis=0), axis=1)
+            detours.append(float(steps.sum()) / reach)
+        a, b, c = xyz[[0, len(xyz) // 2, -1], :2]
         lengths = np.linalg.norm([b - a, c - b, c - a], axis=1)
         area = (b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0]
-        if lengths.min() > 0:
+        if is_measured[row] and lengths.min() > 0:
             curvature = -2 * area / lengths.prod()
             charge_pt = float(particles["charge"][row]) * float(pt[row])
-            found.append(curvature * charge_pt / GEV_PER_T_MM)
-    return np.array(found)
+            fields.append(curvature * charge_pt / GEV_PER_T_MM)
+    return fields, detours
 
 
 def tracks_of(event: Event) -> tuple[NDArray[np.float64], ...]:
@@ -202,7 +211,9 @@ def look(events: Sequence[Event]) -> Facts:
             volumes_layers = np.asarray(event.modules)[:2].T
             layers |= set(map(tuple, np.unique(volumes_layers, axis=0).tolist()))
     wanted = wanted_of(events)
-    field = np.concatenate([fields(event, FIELD_PT * wanted.min_pt) for event in events])
+    both = [ways(event, FIELD_PT * wanted.min_pt) for event in events]
+    field = [one for found, _ in both for one in found]
+    detours = [one for _, found in both for one in found]
     quartiles = np.quantile(field, [0.25, 0.5, 0.75]) if len(field) else [np.nan] * 3
     momenta = [event.particles["momentum"] for event in events if event.particles is not None]
     pt = np.concatenate([np.hypot(p[:, 0], p[:, 1]) for p in momenta])
@@ -220,19 +231,41 @@ def look(events: Sequence[Event]) -> Facts:
         "median_pt": float(np.median(pt)),
         "field": float(quartiles[1]),
         "field_spread": float(quartiles[2] - quartiles[0]) / 2,
+        "detour": float(np.median(detours)) if detours else 1.0,
         "wanted": wanted,
     }
     return Facts(**facts, warnings=list(doubts(facts, events)))
 
 
+def repeated(event: Event) -> float:
+    """The share of the hits that are where another one is."""
+    return 1 - len(np.unique(event.positions, axis=0)) / max(len(event), 1)
+
+
 def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
     """What seems wrong."""
-    if not are_helices(facts["field"], facts["field_spread"]):
+    field, spread = facts["field"], facts["field_spread"]
+    if facts["median_pt"] == 0 or field != field:
         yield (
-            f"true tracks are no helices about z (field {facts['field']:.2f} T, spread "
-            f"{facts['field_spread']:.2f} T): no solenoid, wrong units or wrong momenta; "
-            "the first pass expects helices"
+            "momenta or charges of the true particles are missing: no field, no "
+            "thresholds of pT, no first pass"
         )
+    elif abs(field) > MAX_FIELD:
+        yield f"true tracks bend as in {field:.0f} T: momenta are wanted in GeV, lengths in mm"
+    elif not are_helices(field, spread):
+        yield (
+            f"true tracks are no helices about z (field {field:.2f} T, spread "
+            f"{spread:.2f} T): no solenoid, wrong units, momenta or particles of hits; the "
+            "first pass expects helices"
+        )
+    if facts["detour"] > MAX_DETOUR:
+        yield (
+            "true tracks go back and forth by distance from their vertices, the order of "
+            "their hits in trainings: wrong vertices, or wrong particles of hits"
+        )
+    twice = float(np.mean([repeated(event) for event in events]))
+    if twice > MAX_REPEATED:
+        yield f"{100 * twice:.1f} % of the hits are where another one is: are they repeated?"
     if facts["n_layers"] == 0:
         yield "hits have no layers: no first pass and no completion"
     if facts["n_events"] < 10:
