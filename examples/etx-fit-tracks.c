@@ -56,8 +56,7 @@ static void read_options(struct options *o, int argc, char **argv)
         {"energy-loss", "GEV",
             "lost per radiation length (default 0.036; 0: none)",
             .number = &o->energy_loss, .low = 0, .high = 10},
-        {"resolution", "F",
-            "of a coordinate, in units of pitch / sqrt(12) (default 1)",
+        {"resolution", "F", "factor of the errors of hits (default 1)",
             .number = &o->resolution, .low = 1e-3, .high = 1e3},
         {"max-hit-chi2", "X",
             "leave out hits that add more to chi2 (default 12; 0: none)",
@@ -147,20 +146,19 @@ static int set_options(
 }
 
 static int fit(const struct options *o, etx_context *context,
-    const etx_event *event, const etx_tracks *tracks)
+    const etx_event *event, const etx_detector *detector,
+    const etx_tracks *tracks)
 {
     const int is_learned = o->field == 0.0 && o->map == NULL;
     etx_fit_options options;
     float *map = NULL;
     etx_model *model = NULL;
-    etx_detector *detector = NULL;
     etx_track_parameters *parameters =
         program_allocate(etx_tracks_count(tracks), sizeof *parameters);
     int failed = PROGRAM_FAILED;
 
     if (set_options(&options, &map, o) ||
-        (is_learned && program_model(&model, o->model)) ||
-        program_detector(&detector, o->detector))
+        (is_learned && program_model(&model, o->model)))
         goto done;
     program_check_event(o->events.item[0], event, detector, model);
     if (etx_fit_tracks(parameters, NULL, tracks, context, event, detector,
@@ -173,7 +171,6 @@ static int fit(const struct options *o, etx_context *context,
 done:
     free(map);
     free(parameters);
-    etx_detector_free(detector);
     etx_model_free(model);
     return failed;
 }
@@ -187,6 +184,7 @@ int main(int argc, char **argv)
         .max_shared = -1,
         .min_hits = -1};
     etx_context *context = NULL;
+    etx_detector *detector = NULL;
     etx_event *event = NULL;
     etx_tracks *tracks = NULL;
     int failed;
@@ -197,15 +195,18 @@ int main(int argc, char **argv)
         failed = program_usage("give one --event");
     if (failed == 0)
         failed = program_context(&context, "cpu", &o.n_threads);
+    if (failed == 0)
+        failed = program_detector(&detector, o.detector);
     if (failed == 0 &&
-        etx_event_read_trackml(&event, o.events.item[0], NULL) != ETX_OK)
+        etx_event_read_trackml(&event, o.events.item[0], detector) != ETX_OK)
         failed = program_failed(o.events.item[0]);
     if (failed == 0 && etx_tracks_read_csv(&tracks, event, o.tracks) != ETX_OK)
         failed = program_failed(o.tracks);
     if (failed == 0)
-        failed = fit(&o, context, event, tracks);
+        failed = fit(&o, context, event, detector, tracks);
     etx_tracks_free(tracks);
     etx_event_free(event);
+    etx_detector_free(detector);
     etx_context_free(context);
     program_list_free(&o.events);
     return failed;

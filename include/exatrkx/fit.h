@@ -45,8 +45,7 @@ typedef struct etx_fit_options {
                      * 0.02, 0: no scattering in any */
     float mass; /* GeV, for scattering and energy loss; default 0.13957, a pion
                  */
-    float resolution_scale; /* of a coordinate, in units of its module's pitch
-                             * over sqrt(12); default 1 */
+    float resolution_scale; /* factor of the errors of hits; default 1 */
     float max_hit_chi2;     /* a hit whose removal lowers chi2 by more is an
                              * outlier; default 12; 0: none is */
     const float *field_map; /* [n_r, n_z, 2] T: components along the radius

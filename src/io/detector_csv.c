@@ -27,6 +27,10 @@ enum {
     HALF_U,
     HALF_V,
     RADIATION_LENGTHS,
+    DEPTH,
+    MATERIAL_OFFSET,
+    TUBE_RADIUS,
+    TUBE_RADIATION_LENGTHS,
     N_COLUMNS
 };
 
@@ -52,6 +56,10 @@ static const struct etx_csv_wanted columns[N_COLUMNS] = {
     {"module_maxhu", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
     {"module_hv", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
     {"radiation_lengths", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
+    {"depth", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
+    {"material_offset", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
+    {"tube_r", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
+    {"tube_radiation_lengths", ETX_CSV_FLOAT | ETX_CSV_OPTIONAL},
 };
 
 /* Whether the columns of rotation [3, 3] are unit vectors at right angles. */
@@ -84,11 +92,48 @@ static float half_diagonal(const struct etx_csv *csv, int64_t row)
                : 0.0f;
 }
 
+/* A number of a column that the file may lack. */
+static float read_optional(
+    const struct etx_csv *csv, int64_t row, int32_t column, float otherwise)
+{
+    const float *const values = csv->float_values[column];
+
+    return values != NULL ? values[row] : otherwise;
+}
+
+/* The tube that a module's row names, unless a row before it has. */
+static etx_status add_tube(
+    struct etx_detector *detector, const struct etx_csv *csv, int64_t row)
+{
+    const struct etx_detector_tube made = {
+        read_optional(csv, row, TUBE_RADIUS, 0.0f),
+        read_optional(csv, row, TUBE_RADIATION_LENGTHS, 0.0f)};
+    int32_t at = detector->n_tubes;
+
+    if (made.radius == 0.0f || made.radiation_lengths == 0.0f)
+        return ETX_OK;
+    if (!(made.radius > 0.0f))
+        return etx_csv_fail(csv, row, TUBE_RADIUS, "is negative");
+    if (!(made.radiation_lengths > 0.0f))
+        return etx_csv_fail(csv, row, TUBE_RADIATION_LENGTHS, "is negative");
+    for (int32_t k = 0; k < detector->n_tubes; k++)
+        if (detector->tube[k].radius == made.radius)
+            return detector->tube[k].radiation_lengths == made.radiation_lengths
+                       ? ETX_OK
+                       : etx_csv_fail(csv, row, TUBE_RADIATION_LENGTHS,
+                             "is not that of the same tube_r before");
+    if (detector->n_tubes == ETX_MAX_TUBES)
+        return etx_csv_fail(csv, row, TUBE_RADIUS, "is one radius too many");
+    for (; at > 0 && detector->tube[at - 1].radius > made.radius; at--)
+        detector->tube[at] = detector->tube[at - 1];
+    detector->tube[at] = made;
+    detector->n_tubes++;
+    return ETX_OK;
+}
+
 static etx_status read_module(
     struct etx_detector_module *module, const struct etx_csv *csv, int64_t row)
 {
-    const float *const lengths = csv->float_values[RADIATION_LENGTHS];
-
     module->volume_id = csv->int32_values[VOLUME_ID][row];
     module->layer_id = csv->int32_values[LAYER_ID][row];
     module->module_id = csv->int32_values[MODULE_ID][row];
@@ -100,7 +145,11 @@ static etx_status read_module(
     module->pitch_u = csv->float_values[PITCH_U][row];
     module->pitch_v = csv->float_values[PITCH_V][row];
     module->half_diagonal = half_diagonal(csv, row);
-    module->radiation_lengths = lengths != NULL ? lengths[row] : 0.0f;
+    module->depth = read_optional(
+        csv, row, DEPTH, 2.0f * csv->float_values[HALF_THICKNESS][row]);
+    module->radiation_lengths =
+        read_optional(csv, row, RADIATION_LENGTHS, 0.0f);
+    module->material_offset = read_optional(csv, row, MATERIAL_OFFSET, 0.0f);
     if (!(module->radiation_lengths >= 0.0f))
         return etx_csv_fail(csv, row, RADIATION_LENGTHS, "is negative");
     if (!is_rotation(module->rotation))
@@ -109,6 +158,8 @@ static etx_status read_module(
     for (int32_t column = HALF_THICKNESS; column <= PITCH_V; column++)
         if (csv->float_values[column][row] <= 0.0f)
             return etx_csv_fail(csv, row, column, "is not positive");
+    if (!(module->depth >= 0.0f))
+        return etx_csv_fail(csv, row, DEPTH, "is negative");
     return ETX_OK;
 }
 
@@ -178,6 +229,7 @@ etx_status etx_detector_csv_read(etx_detector **out, const char *path)
     for (int64_t row = 0; row < csv.n_rows; row++) {
         ETX_POLL(row);
         ETX_CHECK(read_module(&detector->modules[row], &csv, row));
+        ETX_CHECK(add_tube(detector, &csv, row));
     }
     ETX_CHECK(sort_modules(detector));
     ETX_CHECK(check_unique(detector, path));

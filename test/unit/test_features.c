@@ -36,7 +36,7 @@ static struct etx_detector_module modules[] = {
         .pitch_v = 0.1f},
 };
 
-static struct etx_detector detector = {2, modules};
+static struct etx_detector detector = {.n_modules = 2, .modules = modules};
 
 /* Three hits on the axes, the last one in no module. */
 static etx_event *make_event(void)

@@ -266,6 +266,8 @@ IO_TEST(test_io_csv_nearest_float)
 
 /* ------------------------------------------------------------ detector -- */
 
+#define TUBE_HEAD "tube_r,tube_radiation_lengths," DETECTOR_HEAD
+
 static const struct hits_row detector_rows[] = {
     {"header only", DETECTOR_HEAD, GOOD(0)},
     {"two modules", DETECTOR_HEAD "8,2,2" MODULE_TAIL "7,4,1" MODULE_TAIL,
@@ -291,6 +293,21 @@ static const struct hits_row detector_rows[] = {
     {"material negative",
         "radiation_lengths," DETECTOR_HEAD "-0.1,8,2,2" MODULE_TAIL,
         BAD("d.csv:2:1: radiation_lengths -0.1 is negative")},
+    {"depth negative", "depth," DETECTOR_HEAD "-0.1,8,2,2" MODULE_TAIL,
+        BAD("d.csv:2:1: depth -0.1 is negative")},
+    {"tube of negative radius", TUBE_HEAD "-20,0.002,8,2,2" MODULE_TAIL,
+        BAD("d.csv:2:1: tube_r -20 is negative")},
+    {"tube of negative material", TUBE_HEAD "20,-0.002,8,2,2" MODULE_TAIL,
+        BAD("d.csv:2:2: tube_radiation_lengths -0.002 is negative")},
+    {"two materials of a tube",
+        TUBE_HEAD "20,0.002,8,2,2" MODULE_TAIL "20,0.003,8,2,3" MODULE_TAIL,
+        BAD("d.csv:3:2: tube_radiation_lengths 0.003 is not that of the")},
+    {"nine tubes",
+        TUBE_HEAD
+        "1,1,8,2,1" MODULE_TAIL "2,1,8,2,2" MODULE_TAIL "3,1,8,2,3" MODULE_TAIL
+        "4,1,8,2,4" MODULE_TAIL "5,1,8,2,5" MODULE_TAIL "6,1,8,2,6" MODULE_TAIL
+        "7,1,8,2,7" MODULE_TAIL "8,1,8,2,8" MODULE_TAIL "9,1,8,2,9" MODULE_TAIL,
+        BAD("d.csv:10:1: tube_r 9 is one radius too many")},
     {"no pitch_v", "volume_id,layer_id,module_id\n",
         BAD("there is no column cx")},
     {"empty", "", BAD("d.csv:1:1: the file is empty")},
@@ -314,6 +331,29 @@ IO_TEST(test_io_csv_detector, .rows = ROWS(detector_rows))
     }
     etx_detector_free(detector);
     ck_assert_int_eq(etx_heap_in_use(), before);
+}
+
+/* The columns for fits, and what stands for them; tubes are sorted. */
+IO_TEST(test_io_csv_detector_material, .rows = 2)
+{
+    static const char *const text[] = {DETECTOR_HEAD "8,2,2" MODULE_TAIL,
+        "depth,material_offset," TUBE_HEAD
+        "0.1,-2.5,200,0.005,8,2,2" MODULE_TAIL
+        "0.2,2.5,19,0.002,8,2,3" MODULE_TAIL "0,0,200,0.005,8,2,4" MODULE_TAIL
+        "0.2,0,0,0,8,2,5" MODULE_TAIL};
+    etx_detector *detector = NULL;
+
+    ck_assert_ok(
+        etx_detector_read(&detector, io_write_text("d.csv", text[_i])));
+    ck_assert(detector->modules[0].depth == (_i == 0 ? 0.3f : 0.1f));
+    ck_assert(detector->modules[0].material_offset == (_i == 0 ? 0.0f : -2.5f));
+    ck_assert_int_eq(detector->n_tubes, 2 * _i);
+    if (_i == 1) {
+        ck_assert(detector->tube[0].radius == 19.0f);
+        ck_assert(detector->tube[0].radiation_lengths == 0.002f);
+        ck_assert(detector->tube[1].radius == 200.0f);
+    }
+    etx_detector_free(detector);
 }
 
 /* ------------------------------------------------------------ features -- */

@@ -11,7 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LOSS 0.1f /* GeV per radiation length */
+#define LOSS  0.1f                /* GeV per radiation length */
+#define PITCH 0.34641016151377546 /* mm: 0.1 times the square root of 12 */
+
+static const struct etx_detector no_detector = {.n_modules = 0};
 
 static etx_fit_options options_with(float material)
 {
@@ -239,7 +242,7 @@ ETX_TEST(test_track_fitting_derivatives_with_loss)
         measurement[i] = (struct etx_measurement){.origin = {50.0 * (i + 1)},
             .axis = {{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}},
             .normal = {1.0, 0.0, 0.0},
-            .sigma = {0.1, 0.1},
+            .pitch = {PITCH, PITCH},
             .material = (double)FIT_MATERIAL};
     scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
     for (int s = 0; s < 3; s++) {
@@ -248,8 +251,8 @@ ETX_TEST(test_track_fitting_derivatives_with_loss)
 
         memcpy(moved, at, sizeof moved);
         moved[ETX_PATH_Q_OVER_PT] += s == 0 ? -h : s == 1 ? h : 0.0;
-        ck_assert(etx_measurements_compare(
-            system, measurement, 8, moved, &field, &options, false));
+        ck_assert(etx_measurements_compare(system, measurement, 8, moved,
+            &no_detector, &field, &options, false));
         if (s < 2)
             residual[s] = system->residual[last] / (2.0 * h);
     }
@@ -277,7 +280,7 @@ static void make_turning(struct etx_measurement measurement[3])
         memcpy(measurement[i].normal, normal[i], sizeof normal[i]);
         memcpy(measurement[i].axis, axis[i], sizeof axis[i]);
         for (int a = 0; a < ETX_N_LOCAL; a++)
-            measurement[i].sigma[a] = 0.1;
+            measurement[i].pitch[a] = PITCH;
     }
     measurement[0].material = (double)FIT_MATERIAL;
 }
@@ -325,7 +328,7 @@ ETX_TEST(test_track_fitting_kinks)
 
     make_turning(measurement);
     ck_assert(etx_measurements_compare(
-        system, measurement, 3, turning, &field, &options, true));
+        system, measurement, 3, turning, &no_detector, &field, &options, true));
     etx_path_start(&point, turning);
     ck_assert(etx_path_reach(
         &point, &field, measurement[0].origin, measurement[0].normal));
@@ -373,8 +376,8 @@ ETX_TEST(test_track_fitting_error_of_the_loss)
     measurement[0].material = 1e-4; /* little scattering */
     for (int s = 0; s < 4; s++) {
         options.energy_loss = loss[s];
-        ck_assert(etx_measurements_compare(
-            &system[s], measurement, 3, turning, &field, &options, true));
+        ck_assert(etx_measurements_compare(&system[s], measurement, 3, turning,
+            &no_detector, &field, &options, true));
     }
     for (int row = 0; row < 6; row++)
         shift[row] =
@@ -388,6 +391,131 @@ ETX_TEST(test_track_fitting_error_of_the_loss)
                                         system[0].covariance[row][column],
                 expected, 1e-4 + 0.05 * fabs(expected));
         }
+}
+
+/* A hit in a plane at x = 100 mm that a straight path crosses with slope 2
+ * along v: for a depth of 0.3 mm it covers 0.6 mm. */
+static struct etx_measurement make_crossed(void)
+{
+    return (struct etx_measurement){.origin = {100.0, 0.0, 200.0},
+        .axis = {{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}},
+        .normal = {1.0, 0.0, 0.0},
+        .pitch = {1.0, 1.0},
+        .depth = 0.3};
+}
+
+static const double straight[ETX_N_PATH] = {0.0, 0.0, 0.0, 2.0, 0.0};
+static const double hard[ETX_N_PATH] = {0.0, 0.0, 0.0, 2.0, 1e-3};
+
+/* The width in pitches of the distribution along v: pitch, cells, whether they
+ * have charge. The path covers 0.6 mm. */
+static const struct {
+    double pitch, n_cells;
+    bool has_charge;
+    double width;
+} widths[] = {
+    {1.0, 0.0, false, 1.0}, /* no cells are known */
+    {1.0, 1.0, true, 0.4},  /* 1 - w */
+    {1.0, 2.0, true, 0.4},  /* the same */
+    {0.5, 2.0, true, 0.15}, /* w = 1.2: the least */
+    {1.0, 1.0, false, 0.4}, /* within one cell: 1 - w */
+    {1.0, 2.0, false, 0.6}, /* both are touched: w */
+    {0.5, 2.0, false, 0.8}, /* 1 - 0.2 */
+    {0.6, 1.0, false, 0.3}, /* w = 1: the least */
+    {0.1, 3.0, true, 6.0},  /* w = 6: 4 of 7 cells are missing */
+    {1.0, 5.0, false, 4.8}, /* 5 cells, w = 0.6: 2.4 too many, and 1 */
+};
+
+ETX_TEST(test_track_fitting_clusters, .rows = ROWS(widths))
+{
+    static const float value[] = {FIT_FIELD};
+    const struct etx_path_field field = {.value = value, .n = 1};
+    struct etx_measurement hit = make_crossed();
+    etx_fit_options options = options_with(0.0f);
+    scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
+
+    hit.pitch[ETX_V] = widths[_i].pitch;
+    hit.n_cells[ETX_V] = widths[_i].n_cells;
+    hit.has_charge = widths[_i].has_charge;
+    options.resolution_scale = 1.5f;
+    ck_assert(etx_measurements_compare(
+        system, &hit, 1, straight, &no_detector, &field, &options, true));
+    ck_assert_double_eq_tol(sqrt(system->covariance[ETX_V][ETX_V]),
+        1.5 * widths[_i].width * widths[_i].pitch / sqrt(12.0), 1e-6);
+    ck_assert_double_eq_tol(
+        sqrt(system->covariance[ETX_U][ETX_U]), 1.5 / sqrt(12.0), 1e-6);
+}
+
+/* Cells along both axes, and whether their charge is known. */
+ETX_TEST(test_track_fitting_cells)
+{
+    static const float at[3] = {1.0f, 2.0f, 3.0f};
+    const float shared[ETX_N_CELL_FEATURES] = {
+        5.0f, 0.4f, 0.0f, 0.0f, 0.1f, 0.16875f, 0.3f, 0.0f, 0.0f};
+    const float counted[ETX_N_CELL_FEATURES] = {
+        5.0f, 5.0f, 0.0f, 0.0f, 0.1f, 0.16875f, 0.3f, 0.0f, 0.0f};
+    const struct etx_detector_module module = {
+        .rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+        .depth = 0.3f,
+        .pitch_u = 0.05f,
+        .pitch_v = 0.05625f};
+    const etx_fit_options options = options_with(0.0f);
+    struct etx_measurement hit;
+
+    etx_measurement_make(&hit, at, shared, &module, &options);
+    ck_assert_double_eq(hit.n_cells[ETX_U], 2.0);
+    ck_assert_double_eq(hit.n_cells[ETX_V], 3.0);
+    ck_assert(hit.has_charge);
+    etx_measurement_make(&hit, at, counted, &module, &options);
+    ck_assert(!hit.has_charge);
+    etx_measurement_make(&hit, at, NULL, &module, &options);
+    ck_assert_double_eq(hit.n_cells[ETX_U], 0.0);
+}
+
+/* The variance along u of a hit 100 mm after others at x = 100 and 101 mm, of
+ * layers with material at an offset, and after tubes. */
+static double find_variance(
+    double offset, int32_t layer, const struct etx_detector *detector)
+{
+    static const float value[] = {FIT_FIELD};
+    const struct etx_path_field field = {.value = value, .n = 1};
+    const etx_fit_options options = options_with(FIT_MATERIAL);
+    struct etx_measurement hit[3];
+    scoped struct etx_least_squares *system = etx_test_alloc(1, sizeof *system);
+
+    for (int i = 0; i < 3; i++) {
+        hit[i] = make_crossed();
+        hit[i].origin[0] = i < 2 ? 100.0 + i : 200.0;
+        hit[i].material = i < 2 ? (double)FIT_MATERIAL : 0.0;
+        hit[i].material_offset = offset;
+        hit[i].layer_id = i == 1 ? layer : 2;
+    }
+    ck_assert(etx_measurements_compare(
+        system, hit, 3, hard, detector, &field, &options, true));
+    return system->covariance[4][4] - 1.0 / 12.0;
+}
+
+/* Material of a layer at an offset counts once for two hits of it, with the
+ * lever from there on, and so does a tube between hits. */
+ETX_TEST(test_track_fitting_layers)
+{
+    struct etx_detector tubes = {
+        .n_tubes = 2, .tube = {{50.0f, FIT_MATERIAL}, {150.0f, FIT_MATERIAL}}};
+    const double own = find_variance(0.0, 2, &no_detector);
+    const double unit = own / (100.0 * 100.0 + 99.0 * 99.0);
+
+    ck_assert_double_gt(own, 0.0);
+    ck_assert_double_eq_tol(
+        find_variance(4.0, 2, &no_detector), 96.0 * 96.0 * unit, 1e-3 * own);
+    ck_assert_double_eq_tol(find_variance(4.0, 3, &no_detector),
+        (96.0 * 96.0 + 95.0 * 95.0) * unit, 1e-3 * own);
+    ck_assert_double_eq_tol(
+        find_variance(-5.0, 2, &no_detector), 105.0 * 105.0 * unit, 1e-3 * own);
+    ck_assert_double_eq_tol(find_variance(0.0, 2, &tubes),
+        own + (150.0 * 150.0 + 50.0 * 50.0) * unit, 1e-3 * own);
+    tubes.tube[1].radius = 250.0f; /* after the last hit */
+    ck_assert_double_eq_tol(
+        find_variance(0.0, 2, &tubes), own + 150.0 * 150.0 * unit, 1e-3 * own);
 }
 
 /* As many measurements as parameters: chi2 is what rounding leaves, and never

@@ -46,6 +46,7 @@ struct fit {
     uint8_t *is_outlier; /* [hits of tracks] */
     const struct etx_tracks *tracks;
     const struct etx_event *event;
+    const struct etx_detector *detector;
     const struct etx_detector_module **module; /* [n_hits], of tracks only */
     const struct etx_path_field *field;
     const etx_fit_options *options;
@@ -67,6 +68,7 @@ static void collect_hits(
 {
     const int64_t begin = fit->tracks->offset[track];
     const float *position = fit->event->position;
+    const float *cells = fit->event->cell_features;
 
     hits->n = 0;
     for (int64_t k = begin; k < fit->tracks->offset[track + 1]; k++) {
@@ -84,10 +86,13 @@ static void collect_hits(
         hits->hit[at] = hit;
         hits->slot[at] = k;
     }
-    for (int i = 0; i < hits->n; i++)
-        etx_measurement_make(&hits->measurement[i],
-            position + 3 * (int64_t)hits->hit[i], fit->module[hits->hit[i]],
-            fit->options);
+    for (int i = 0; i < hits->n; i++) {
+        const int64_t hit = hits->hit[i];
+
+        etx_measurement_make(&hits->measurement[i], position + 3 * hit,
+            cells != NULL ? cells + ETX_N_CELL_FEATURES * hit : NULL,
+            fit->module[hit], fit->options);
+    }
 }
 
 static void remove_hit(struct fitted_hits *hits, int at)
@@ -112,7 +117,7 @@ static bool find_parameters(
 
         if (!etx_measurements_compare(&worker->equations,
                 worker->hits.measurement, worker->hits.n, parameters,
-                fit->field, fit->options, is_new)) {
+                fit->detector, fit->field, fit->options, is_new)) {
             parameters[ETX_PATH_Q_OVER_PT] *= STRAIGHTER;
             continue;
         }
@@ -301,6 +306,7 @@ etx_status etx_fit_parameters(etx_track_parameters *out, uint8_t *is_outlier,
     struct etx_detector_layer *layer = NULL;
     struct fit fit = {.tracks = tracks,
         .event = event,
+        .detector = detector,
         .field = field,
         .options = options,
         .stream = stream};

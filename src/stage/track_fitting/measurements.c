@@ -11,9 +11,19 @@
 #define MIN_INCIDENCE 0.05               /* cosine: modules are finite */
 #define MIN_MATERIAL  1e-4               /* radiation lengths */
 #define MAX_MOMENTUM  1e6                /* GeV */
+/* Least widths in pitches: charge is known to a tenth, and a path in a sensor
+ * is not quite straight. */
+#define MIN_SHARED  0.15
+#define MIN_COUNTED 0.3
 /* Of the energy loss in all material together: what is no pion loses more where
  * it is slow. */
 #define LOSS_ERROR 0.5
+
+/* A path at a module. */
+struct crossing {
+    struct etx_path_point at;
+    double sigma[ETX_N_LOCAL]; /* mm, of the hit */
+};
 
 /* A path where it may scatter. */
 struct scatterer {
@@ -23,9 +33,11 @@ struct scatterer {
 
 /* All that a path crosses. */
 struct way {
+    int n; /* crossings */
     int n_scatterers;
-    struct etx_path_point crossing[ETX_FIT_MAX_HITS]; /* of the hits' modules */
-    struct scatterer scatterer[ETX_FIT_MAX_HITS];
+    int n_tubes; /* of the detector, that it is beyond */
+    struct crossing crossing[ETX_FIT_MAX_HITS];
+    struct scatterer scatterer[ETX_FIT_MAX_HITS + ETX_MAX_TUBES];
 };
 
 static double dot(const double a[3], const double b[3])
@@ -34,13 +46,12 @@ static double dot(const double a[3], const double b[3])
 }
 
 void etx_measurement_make(struct etx_measurement *out, const float *position,
-    const struct etx_detector_module *module, const etx_fit_options *options)
+    const float *cells, const struct etx_detector_module *module,
+    const etx_fit_options *options)
 {
-    const double scale = (double)options->resolution_scale;
     const int is_known =
         options->material > 0.0f && module->radiation_lengths > 0.0f;
-    const double pitch[ETX_N_LOCAL] = {
-        (double)module->pitch_u, (double)module->pitch_v};
+    const float pitch[ETX_N_LOCAL] = {module->pitch_u, module->pitch_v};
 
     for (int k = 0; k < 3; k++) {
         out->origin[k] = (double)position[k];
@@ -48,10 +59,39 @@ void etx_measurement_make(struct etx_measurement *out, const float *position,
         out->axis[ETX_V][k] = (double)module->rotation[3 * k + 1];
         out->normal[k] = (double)module->rotation[3 * k + 2];
     }
-    for (int a = 0; a < ETX_N_LOCAL; a++)
-        out->sigma[a] = fmax(scale * pitch[a] / UNIFORM_RMS, MIN_SIGMA);
+    for (int a = 0; a < ETX_N_LOCAL; a++) {
+        out->pitch[a] = (double)pitch[a];
+        out->n_cells[a] =
+            cells != NULL ? round((double)(cells[4 + a] / pitch[a])) : 0.0;
+    }
+    out->has_charge = cells != NULL && cells[0] != cells[1];
+    out->depth = (double)module->depth;
     out->material =
         (double)(is_known ? module->radiation_lengths : options->material);
+    out->material_offset = (double)module->material_offset;
+    out->volume_id = module->volume_id;
+    out->layer_id = module->layer_id;
+}
+
+/* The width, in pitches, of the uniform distribution of the true coordinate
+ * about the middle of n cells, of which the path covers w. Where they share the
+ * charge, their mean is wrong by the part of a cell that the path leaves; where
+ * they count one each, n of them allow the path to be moved by that. Cells that
+ * are missing or too many, at an edge or with another particle, move the mean
+ * by half of them. */
+static double find_width(
+    const struct etx_measurement *measurement, int axis, double slope)
+{
+    const double n = measurement->n_cells[axis];
+    const double w =
+        fabs(slope) * measurement->depth / measurement->pitch[axis];
+    const double more = fabs(w - (n - 1.0));
+
+    if (n < 1.0)
+        return 1.0;
+    return fmax(2.0 * (more - 1.0), measurement->has_charge
+                                        ? fmax(1.0 - w, MIN_SHARED)
+                                        : fmax(1.0 - more, MIN_COUNTED));
 }
 
 static double find_energy(double momentum, double mass)
@@ -85,24 +125,55 @@ static void slow_down(
         point->q_over_pt * after * lost / (after * after - mass * mass);
 }
 
-/* The path crosses the module of a hit: it may scatter, and loses energy. */
+/* The path crosses material of radiation lengths x, along a normal, at a
+ * transverse length ahead: it may scatter there, and loses energy here. */
 static void pass_material(struct way *way, struct etx_path_point *point,
-    const struct etx_measurement *measurement, const etx_fit_options *options)
+    double ahead, const double normal[3], double material,
+    const etx_fit_options *options)
 {
     struct scatterer *scatterer = &way->scatterer[way->n_scatterers++];
-    const double cot = point->direction[2];
-    const double norm = sqrt(1.0 + cot * cot);
+    const double *direction = point->direction;
+    const double norm = sqrt(1.0 + direction[2] * direction[2]);
     const double mass = (double)options->mass;
     const double momentum =
         norm / fmax(fabs(point->q_over_pt), norm / MAX_MOMENTUM);
-    const double incidence =
-        fabs(dot(point->direction, measurement->normal)) / norm;
-    const double x = fmax(measurement->material, MIN_MATERIAL) /
-                     fmax(incidence, MIN_INCIDENCE);
+    const double incidence = fabs(dot(direction, normal)) / norm;
+    const double x =
+        fmax(material, MIN_MATERIAL) / fmax(incidence, MIN_INCIDENCE);
 
     scatterer->at = *point;
+    scatterer->at.length += ahead;
+    for (int k = 0; k < 3; k++)
+        scatterer->at.position[k] += ahead * direction[k];
     scatterer->angle = scattering_angle(momentum, mass, x);
     slow_down(point, momentum, mass, x * (double)options->energy_loss);
+}
+
+/* The tubes between a point and the next hit, straight ahead. */
+static void pass_tubes(struct way *way, struct etx_path_point *point,
+    const double to[3], const struct etx_detector *detector,
+    const etx_fit_options *options)
+{
+    const double *at = point->position;
+    const double *direction = point->direction;
+    const double inside = at[0] * at[0] + at[1] * at[1];
+    const double outside = to[0] * to[0] + to[1] * to[1];
+    const double along = at[0] * direction[0] + at[1] * direction[1];
+
+    for (; way->n_tubes < detector->n_tubes; way->n_tubes++) {
+        const struct etx_detector_tube *tube = &detector->tube[way->n_tubes];
+        const double r = (double)tube->radius;
+
+        if (r * r > outside)
+            return;
+        if (r * r <= inside || options->material <= 0.0f)
+            continue;
+        const double ahead = sqrt(along * along + r * r - inside) - along;
+        const double normal[3] = {(at[0] + ahead * direction[0]) / r,
+            (at[1] + ahead * direction[1]) / r, 0.0};
+        pass_material(way, point, ahead, normal,
+            (double)tube->radiation_lengths, options);
+    }
 }
 
 /* A displacement of a path, as it is seen along an axis of the module. */
@@ -124,6 +195,23 @@ static double project_derivative(int p, const struct etx_path_point *point,
         point->derivative[2][p]};
 
     return project(moved, point, measurement, axis);
+}
+
+static void cross(struct crossing *out, const struct etx_path_point *point,
+    const struct etx_measurement *measurement, const etx_fit_options *options)
+{
+    const double along = dot(point->direction, measurement->normal);
+
+    out->at = *point;
+    for (int a = 0; a < ETX_N_LOCAL; a++) {
+        const double slope =
+            dot(point->direction, measurement->axis[a]) / along;
+        const double width =
+            measurement->pitch[a] * find_width(measurement, a, slope);
+
+        out->sigma[a] = fmax(
+            (double)options->resolution_scale * width / UNIFORM_RMS, MIN_SIGMA);
+    }
 }
 
 /* The two rows of measurement i, but for the covariance. */
@@ -192,13 +280,13 @@ static void fill_covariance(struct etx_least_squares *out,
     for (int row = 0; row < out->n_rows; row++) {
         const int i = row / ETX_N_LOCAL;
         const int axis = row % ETX_N_LOCAL;
-        const double sigma = measurement[i].sigma[axis];
+        const struct crossing *crossing = &way->crossing[i];
 
         memset(out->covariance[row], 0, sizeof out->covariance[row]);
-        out->covariance[row][row] = sigma * sigma;
-        shift[row][0] =
-            LOSS_ERROR * project_derivative(ETX_PATH_LOSS, &way->crossing[i],
-                             &measurement[i], axis);
+        out->covariance[row][row] =
+            crossing->sigma[axis] * crossing->sigma[axis];
+        shift[row][0] = LOSS_ERROR * project_derivative(ETX_PATH_LOSS,
+                                         &crossing->at, &measurement[i], axis);
         shift[row][1] = 0.0;
     }
     add_shifts(out, 0, shift);
@@ -206,8 +294,8 @@ static void fill_covariance(struct etx_least_squares *out,
         const struct scatterer *scatterer = &way->scatterer[k];
         int first = out->n_rows;
 
-        for (int i = out->n_rows / ETX_N_LOCAL - 1; i >= 0; i--) {
-            const struct etx_path_point *at = &way->crossing[i];
+        for (int i = way->n - 1; i >= 0; i--) {
+            const struct etx_path_point *at = &way->crossing[i].at;
             double moved[ETX_N_LOCAL][3];
 
             if (at->length <= scatterer->at.length)
@@ -223,12 +311,21 @@ static void fill_covariance(struct etx_least_squares *out,
     }
 }
 
+/* Whether hit i - 1 is on the layer of hit i, and so has its material. */
+static bool is_passed(const struct etx_measurement *measurement, int i)
+{
+    return i > 0 && measurement[i].material_offset != 0.0 &&
+           measurement[i].volume_id == measurement[i - 1].volume_id &&
+           measurement[i].layer_id == measurement[i - 1].layer_id;
+}
+
 bool etx_measurements_compare(struct etx_least_squares *out,
     const struct etx_measurement *measurement, int n,
-    const double parameters[ETX_N_PATH], const struct etx_path_field *field,
-    const etx_fit_options *options, bool has_covariance)
+    const double parameters[ETX_N_PATH], const struct etx_detector *detector,
+    const struct etx_path_field *field, const etx_fit_options *options,
+    bool has_covariance)
 {
-    struct way way = {.n_scatterers = 0};
+    struct way way = {.n = n};
     struct etx_path_point point;
 
     out->n_rows = ETX_N_LOCAL * n;
@@ -236,12 +333,15 @@ bool etx_measurements_compare(struct etx_least_squares *out,
     for (int i = 0; i < n; i++) {
         const struct etx_measurement *hit = &measurement[i];
 
+        pass_tubes(&way, &point, hit->origin, detector, options);
         if (!etx_path_reach(&point, field, hit->origin, hit->normal))
             return false;
-        way.crossing[i] = point;
+        cross(&way.crossing[i], &point, hit, options);
         fill_rows(out, i, hit, &point);
-        if (hit->material > 0.0)
-            pass_material(&way, &point, hit, options);
+        if (hit->material > 0.0 && !is_passed(measurement, i))
+            pass_material(&way, &point,
+                hit->material_offset / dot(point.direction, hit->normal),
+                hit->normal, hit->material, options);
     }
     if (has_covariance)
         fill_covariance(out, measurement, &way);

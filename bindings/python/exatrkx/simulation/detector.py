@@ -10,7 +10,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,11 @@ class Design:
     # Depth over which charge is collected in the barrels, in half thicknesses;
     # in the end-caps it is 2.
     barrel_depth: float = 2.0
+    # Where the material of a layer lies, mm from the middle of its modules: outward
+    # in barrels, along z in end-caps. Other volumes have it in each module.
+    material_shift: dict[int, float] = field(default_factory=dict)
+    # Cylinders around the beam inside of a volume: radius in mm, radiation lengths.
+    tubes: dict[int, tuple[float, float]] = field(default_factory=dict)
     # Modules follow one another in pairs, of strips that cross at an angle.
     stereo_volumes: tuple[int, ...] = ()
     # The numbers of modules, from ACTS's numbers and centres [n, 3] in mm.
@@ -66,6 +71,24 @@ class Modules:
     def radiation_lengths(self) -> np.ndarray:
         """[n], of a module and what its layer has there, crossed straight on."""
         return np.array([self.design.radiation_lengths[v] for v in self.volume_id])
+
+    @property
+    def material_offset(self) -> np.ndarray:
+        """[n] mm along w, from a module to the material of its layer; 0: its own."""
+        offset = np.zeros(len(self.volume_id))
+        radius = np.hypot(self.centre[:, 0], self.centre[:, 1])
+        outward = self.centre * [1.0, 1.0, 0.0] / radius[:, None]
+        for volume, shift in self.design.material_shift.items():
+            barrel = volume in self.design.barrel_volumes
+            at = radius if barrel else self.centre[:, 2]
+            axis = outward if barrel else np.array([[0.0, 0.0, 1.0]])
+            along = np.sum(axis * self.rotation[:, :, 2], axis=1)
+            inside = self.volume_id == volume
+            for layer in np.unique(self.layer_id[inside]):
+                some = inside & (self.layer_id == layer)
+                middle = 0.5 * (at[some].min() + at[some].max())
+                offset[some] = (middle + shift - at[some]) / along[some]
+        return offset
 
     def rows(self, geometry_id: np.ndarray) -> np.ndarray:
         """Row of each ACTS identifier; all of them must be modules."""
@@ -167,6 +190,10 @@ def module_table(modules: Modules) -> Table:
     table["pitch_u"] = modules.pitch_u
     table["pitch_v"] = modules.pitch_v
     table["radiation_lengths"] = modules.radiation_lengths
+    table["depth"] = drift_depth(modules, np.arange(len(modules.volume_id)))
+    table["material_offset"] = np.round(modules.material_offset, 3)
+    tubes = [modules.design.tubes.get(v, (0.0, 0.0)) for v in modules.volume_id.tolist()]
+    table["tube_r"], table["tube_radiation_lengths"] = np.array(tubes).T
     # Rounding noise such as 1e-17 and -0.0 says nothing.
     for name, values in table.items():
         if values.dtype == np.float64:

@@ -182,5 +182,17 @@ DESIGN = Design(
     # Twice module_t in the end-caps and once in the barrels: the cluster sizes
     # and the lengths of path in the pixel cells of TrackML say so.
     barrel_depth=1.0,
+    # ACTS has most of the material on a surface of each layer, and Be on two
+    # cylinders: the beam pipe and the support of the pixels.
+    material_shift={
+        **dict.fromkeys((7, 9, 12, 14, 16, 18), 0.0),
+        8: 3.0,
+        13: -5.0,
+        17: -5.5,
+    },
+    tubes={
+        **dict.fromkeys((7, 8, 9), (19.0, 0.0023)),
+        **dict.fromkeys((12, 13, 14, 16, 17, 18), (200.0, 0.0051)),
+    },
     numbers=numbers_of_modules,
 )
