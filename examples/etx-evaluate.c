@@ -154,8 +154,10 @@ static int add_event(etx_evaluation_counts *counts, const char *prefix,
     etx_status status = etx_event_read_trackml(&event, prefix, NULL);
     int result = 0;
 
-    if (status == ETX_OK)
+    if (status == ETX_OK) {
+        program_check_event(program_base_name(prefix), event, NULL, NULL);
         status = etx_tracks_read_csv(&tracks, event, path);
+    }
     if (status == ETX_OK)
         status = etx_evaluate(counts, event, tracks, cuts);
     if (status != ETX_OK)

@@ -11,6 +11,7 @@
 #include "base/constants.h"
 #include "base/heap.h"
 #include "base/select.h"
+#include "base/sort.h"
 #include "data/crowds.h"
 #include "stage/helix/field.h"
 
@@ -28,6 +29,7 @@
 #define MIN_ARC_HITS 4    /* of such a track */
 #define MIN_ARC_PT   0.3  /* GeV */
 #define MAX_FIELD    10.0 /* T, of any detector */
+#define MAX_SPREAD   0.3  /* T, half a quartile range */
 #define FIELD_FACTOR 2.0  /* between that field and the model's */
 
 /* What was found, one after the other. */
@@ -91,6 +93,45 @@ static int check_unit(struct report *report, const struct etx_event *event,
         say(report, "no hit is %d mm from the origin: lengths are wanted in mm",
             (int)MIN_REACH);
     return hits < MIN_REACH;
+}
+
+/* -------------------------------------------------------------- repeated -- */
+
+/* Hits where another one is. */
+static etx_status check_repeated(
+    struct report *report, const struct etx_event *event)
+{
+    int64_t *key = NULL;
+    int32_t *order = NULL;
+    int64_t n_repeated = 0;
+    int64_t repeated = 0;
+    etx_status status;
+
+    ETX_NEW(key, event->n_hits, "keys of hits");
+    ETX_NEW(order, event->n_hits, "order of hits");
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const float *const at = event->position + 3 * i;
+
+        key[i] = etx_sort_key(at[0]) * (INT64_C(1) << 32) + etx_sort_key(at[1]);
+    }
+    ETX_CHECK(etx_sort_order(order, key, event->n_hits));
+    for (int64_t k = 1; k < event->n_hits; k++) {
+        const int64_t i = order[k];
+        const int64_t before = order[k - 1];
+
+        if (key[i] == key[before] &&
+            event->position[3 * i + 2] == event->position[3 * before + 2])
+            repeated = n_repeated++ == 0 || i < repeated ? i : repeated;
+    }
+    if (event->n_hits >= MIN_HITS && is_many(n_repeated, event->n_hits))
+        say(report,
+            "%" PRId64 " of %" PRId64 " hits are where another one is, the "
+            "first of hit_id %" PRId64,
+            n_repeated, event->n_hits, event->hit_id[repeated]);
+done:
+    etx_free(key);
+    etx_free(order);
+    return status;
 }
 
 /* --------------------------------------------------------------- modules -- */
@@ -272,12 +313,12 @@ static void measure_arcs(struct arc *arc, const struct etx_event *event)
 /* The field along z that bends a particle so, T; not finite, or 0: not known.
  */
 static double field_of(const struct arc *arc, const struct etx_event *event,
-    const etx_particle *particle)
+    const etx_particle *particle, double min_pt)
 {
     const double pt =
         hypot((double)particle->momentum[0], (double)particle->momentum[1]);
 
-    if (arc->n_hits < MIN_ARC_HITS || pt < MIN_ARC_PT)
+    if (arc->n_hits < MIN_ARC_HITS || pt < min_pt)
         return 0.0;
     return etx_bending_field(
         etx_curvature_through(event->position + 3 * (int64_t)arc->first,
@@ -286,35 +327,56 @@ static double field_of(const struct arc *arc, const struct etx_event *event,
         particle);
 }
 
-/* The median of the fields that true tracks need, T; unchanged: too few tell.
- */
-static etx_status measure_field(double *out, const struct etx_event *event)
+/* Fields that true tracks need, T: the quartiles and the median of them. */
+struct fields {
+    double low, median, high;
+};
+
+/* Number k, from 0, in ascending order of the n values that keys stand for. */
+static double value_at(uint64_t *key, int64_t n, const float *value, int64_t k)
+{
+    uint64_t largest = 0;
+
+    etx_select(key, n, k + 1);
+    for (int64_t j = 0; j <= k; j++)
+        largest = key[j] > largest ? key[j] : largest;
+    return (double)value[(uint32_t)largest];
+}
+
+/* *is_known = 1: *out is set; 0: too few tracks tell. */
+static etx_status measure_fields(
+    int *is_known, struct fields *out, const struct etx_event *event)
 {
     struct arc *arc = NULL;
     uint64_t *key = NULL;
     float *field = NULL;
     int64_t n = 0;
-    uint64_t middle = 0;
     etx_status status;
 
     ETX_NEW(arc, event->n_particles, "arcs of particles");
     ETX_NEW(key, event->n_particles, "order of fields");
     ETX_NEW(field, event->n_particles, "fields of particles");
     measure_arcs(arc, event);
-    for (int64_t k = 0; k < event->n_particles; k++) {
-        ETX_POLL(k);
-        field[n] = (float)field_of(&arc[k], event, &event->particles[k]);
-        if (isfinite(field[n]) && field[n] != 0.0f) {
-            key[n] = etx_ordered_key(field[n], (int32_t)n);
-            n++;
+    /* Soft ones lose energy: they count where others are few. */
+    for (double min_pt = MIN_ARC_PT; n < MIN_ARCS && min_pt >= 0.0;
+         min_pt -= MIN_ARC_PT) {
+        n = 0;
+        for (int64_t k = 0; k < event->n_particles; k++) {
+            ETX_POLL(k);
+            field[n] =
+                (float)field_of(&arc[k], event, &event->particles[k], min_pt);
+            if (isfinite(field[n]) && field[n] != 0.0f) {
+                key[n] = etx_ordered_key(field[n], (int32_t)n);
+                n++;
+            }
         }
     }
-    if (n < MIN_ARCS)
-        goto done;
-    etx_select(key, n, n / 2 + 1);
-    for (int64_t k = 0; k <= n / 2; k++)
-        middle = key[k] > middle ? key[k] : middle;
-    *out = (double)field[(uint32_t)middle];
+    *is_known = n >= MIN_ARCS;
+    if (*is_known) {
+        out->low = value_at(key, n, field, n / 4);
+        out->median = value_at(key, n, field, n / 2);
+        out->high = value_at(key, n, field, n - 1 - n / 4);
+    }
 done:
     etx_free(arc);
     etx_free(key);
@@ -322,28 +384,42 @@ done:
     return status;
 }
 
-/* Whether true tracks bend as in the field that the model has learned, T, or,
- * where it has learned none, as in one that exists. */
+/* T, for a text. */
+static int64_t in_millitesla(double field)
+{
+    return llround(1e3 * field);
+}
+
+/* Whether true tracks bend alike, and as in the field that the model has
+ * learned, T, or, where it has learned none, as in one that exists. */
 static etx_status check_field(
     struct report *report, const struct etx_event *event, double learned)
 {
-    double needed = (double)NAN; /* is neither below nor above */
+    struct fields needed = {0.0, 0.0, 0.0};
+    int is_known = 0;
     etx_status status;
 
-    ETX_CHECK(measure_field(&needed, event));
-    if (fabs(learned) < ETX_COMPLETION_MIN_FIELD) {
-        if (fabs(needed) > MAX_FIELD)
+    ETX_CHECK(measure_fields(&is_known, &needed, event));
+    if (!is_known)
+        goto done;
+    if (0.5 * (needed.high - needed.low) >
+        fmax(MAX_SPREAD, 0.5 * fabs(needed.median)))
+        say(report,
+            "true tracks bend as in %" PRId64 " to %" PRId64 " mT along z: "
+            "truth of other hits, vertices not in mm, or no solenoid",
+            in_millitesla(needed.low), in_millitesla(needed.high));
+    else if (fabs(learned) < ETX_COMPLETION_MIN_FIELD) {
+        if (fabs(needed.median) > MAX_FIELD)
             say(report,
                 "true tracks bend as in %" PRId64 " mT: momenta are wanted in "
                 "GeV, lengths in mm",
-                (int64_t)llround(1e3 * needed));
-    } else if (needed / learned < 1.0 / FIELD_FACTOR ||
-               needed / learned > FIELD_FACTOR) {
+                in_millitesla(needed.median));
+    } else if (needed.median / learned < 1.0 / FIELD_FACTOR ||
+               needed.median / learned > FIELD_FACTOR)
         say(report,
             "true tracks bend as in %" PRId64 " mT, the model has learned in "
             "%" PRId64 " mT: another field, or units that are not GeV and mm",
-            (int64_t)llround(1e3 * needed), (int64_t)llround(1e3 * learned));
-    }
+            in_millitesla(needed.median), in_millitesla(learned));
 done:
     return status;
 }
@@ -365,6 +441,7 @@ etx_status etx_stage_check_event(char *text, int64_t text_bytes,
             event->n_repeated_cells);
     if (check_unit(&report, event, detector))
         return ETX_OK;
+    ETX_CHECK(check_repeated(&report, event));
     if (detector != NULL && event->layer_id != NULL)
         ETX_CHECK(check_modules(&report, event, detector));
     if (completion != NULL && event->layer_id == NULL)

@@ -14,7 +14,8 @@ fail()
     exit 1
 }
 
-# exits CODE COMMAND...: the exit code, and one line on stderr when not 0.
+# exits CODE COMMAND...: the exit code, and one line on stderr without warnings,
+# when not 0.
 exits()
 {
     wanted=$1
@@ -26,7 +27,7 @@ exits()
         fail "exit $code instead of $wanted: $*"
     }
     if [ "$wanted" != 0 ]; then
-        [ "$(wc -l <"$out/stderr")" = 1 ] || {
+        [ "$(grep -vc ': warning: ' "$out/stderr")" = 1 ] || {
             cat "$out/stderr" >&2
             fail "not one line on stderr: $*"
         }
@@ -178,6 +179,13 @@ for option in --neutral '--max-eta 1' '--min-track-hits 8' '--fraction 0.9'; do
     counts $option
     ! cmp -s "$out/plain" "$out/counts" || fail "evaluate: $option"
 done
+
+# Momenta in MeV, which cuts in pT take for GeV.
+zcat $event-particles.csv.gz | awk -F, -v OFS=, 'NR > 1 {
+    for (i = 5; i < 8; i++) $i *= 1e3 } 1' >"$out/half-particles.csv"
+counts
+grep -q 'warning: half: .* momenta are wanted in GeV' "$out/stderr" ||
+    fail 'evaluate: no warning'
 
 # In a folder of tracks .csv goes before .csv.gz, here of before.
 mkdir "$out/pair"

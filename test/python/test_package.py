@@ -291,6 +291,16 @@ class TestWarnings(LibraryCase):
         with self.assertWarnsRegex(UserWarning, "^a: 3114 cells are repeated"):
             exatrkx.Event.from_trackml(self.folder / "a", detector=self.detector)
 
+    def test_wrong_files(self) -> None:
+        """Of files without their detector, too."""
+        for kind in ("hits", "truth", "particles"):
+            table = trackml_csv.read_table(f"{EVENT}-{kind}.csv.gz")
+            for name in {"px", "py", "pz"} & set(table):
+                table[name] *= 1000
+            trackml_csv.write_table(f"{self.folder}/a-{kind}.csv", table)
+        with self.assertWarnsRegex(UserWarning, "^a: .* momenta are wanted in GeV"):
+            exatrkx.Event.from_trackml(self.folder / "a")
+
     def test_right_worlds(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

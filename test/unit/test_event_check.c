@@ -22,6 +22,9 @@ static void scale(etx_event *event, float factor)
 {
     for (int64_t k = 0; k < 3 * event->n_hits; k++)
         event->position[k] *= factor;
+    for (int64_t p = 0; p < event->n_particles; p++)
+        for (int32_t k = 0; k < 3; k++)
+            event->particles[p].vertex[k] *= factor;
 }
 
 static void make_metres(etx_event *event)
@@ -44,6 +47,47 @@ static void make_mev(etx_event *event)
     for (int64_t p = 0; p < event->n_particles; p++)
         for (int32_t k = 0; k < 3; k++)
             event->particles[p].momentum[k] *= 1e3f;
+}
+
+static void make_tev(etx_event *event)
+{
+    for (int64_t p = 0; p < event->n_particles; p++)
+        for (int32_t k = 0; k < 3; k++)
+            event->particles[p].momentum[k] *= 1e-3f;
+}
+
+static void make_distant_vertices(etx_event *event)
+{
+    for (int64_t p = 0; p < event->n_particles; p++)
+        event->particles[p].vertex[2] *= 1e3f;
+}
+
+/* The truth in the order of other hits. */
+static void make_other_truth(etx_event *event)
+{
+    for (int64_t i = 0, j = event->n_hits - 1; i < j; i++, j--) {
+        const int32_t row = event->particle_row[i];
+
+        event->particle_row[i] = event->particle_row[j];
+        event->particle_row[j] = row;
+    }
+}
+
+static void repeat(etx_event *event, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        memcpy(event->position + 3 * (event->n_hits - 1 - i),
+            event->position + 3 * i, 3 * sizeof *event->position);
+}
+
+static void make_repeated(etx_event *event)
+{
+    repeat(event, 9);
+}
+
+static void make_some_repeated(etx_event *event)
+{
+    repeat(event, 8);
 }
 
 static void make_turned_charges(etx_event *event)
@@ -99,6 +143,12 @@ static const struct world worlds[] = {
     {"cm", make_centimetres, "hits reach to 29"},
     {"um", make_micrometres, "lengths are wanted in mm"},
     {"MeV", make_mev, "units that are not GeV and mm"},
+    {"TeV", make_tev, "units that are not GeV and mm"},
+    {"vertices", make_distant_vertices,
+        " mT along z: truth of other hits, vertices not in mm, or"},
+    {"truth", make_other_truth, " mT along z: truth of other hits, "},
+    {"repeated", make_repeated,
+        "9 of 892 hits are where another one is, the first of hit_id "},
     {"charges", make_turned_charges, "bend as in -"},
     {"unknown", make_unknown,
         "modules that the detector lacks, the first on (99,"},
@@ -170,6 +220,26 @@ ETX_TEST(test_event_check_alone)
     ck_assert_ok(etx_event_check(text, sizeof text, single, NULL, model));
     ck_assert_str_eq(text, "there is no first pass, the tracks are not "
                            "completed: the event has no modules");
+}
+
+/* Nearly a hundredth of the hits are where others are. */
+ETX_TEST(test_event_check_repeated)
+{
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char text[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    make_some_repeated(event);
+    check(text, event, 0);
+    ck_assert_str_eq(text, "");
+    event->position[2] += 0.001f; /* one is elsewhere along the beam */
+    make_repeated(event);
+    check(text, event, 0);
+    ck_assert_str_ne(text, "");
+    event->position[2] += 0.001f;
+    check(text, event, 0);
+    ck_assert_str_eq(text, "");
 }
 
 /* Each fault is said, one after the other, cut where text ends. */

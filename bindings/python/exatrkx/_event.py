@@ -149,7 +149,8 @@ class Event(_handle.Immutable):
         event._set_cluster_positions(cluster_positions)
         event._set_truth(particle_ids, weights, particles)
         event._set_shared_hits(shared_hits)
-        event._warn_of(detector)
+        if detector is not None:
+            event._warn_of(detector)
         return event
 
     @classmethod
@@ -202,8 +203,8 @@ class Event(_handle.Immutable):
 
         prefix may be the name of that file, too. Of a prefix, cells are read with a detector only, truth and particles
         where both files are. Cells also need a detector, and truth and
-        particles go together (ValueError). With a detector a warning of what does
-        not fit (check). Raises FileError or FormatError.
+        particles go together (ValueError). A warning of what does not fit (check).
+        Raises FileError or FormatError.
         """
         if (prefix is None) == (hits is None):
             raise ValueError("give either a prefix or hits")
@@ -411,7 +412,7 @@ class Event(_handle.Immutable):
         return text.value.decode()
 
     def _warn_of(self, detector: Detector | None) -> None:
-        doubt = "" if detector is None else self.check(detector)
+        doubt = self.check(detector)
         if doubt:
             warnings.warn(f"{self.name}: {doubt}".removeprefix(": "), stacklevel=3)
 
