@@ -288,6 +288,8 @@ class Figures(InFolder):
         self.assertEqual(found.track_hits.tolist(), [4, 2])
         self.assertEqual(found.track_matches.tolist(), [True, False])
         self.assertEqual(found.track_is_fake.tolist(), [False, True])
+        for counts in (found.by_radius, found.by_nearest):
+            self.assertEqual(counts.sum(axis=(0, 2)).tolist(), [2, 1])
         self.check_files("tracks", "--tracks", tracks, "svg")
 
     def test_resolution_by_hand(self) -> None:
@@ -479,6 +481,9 @@ class ShippedEvents(InFolder):
         self.assertGreater(n, 20)
         self.assertEqual(n, judge["n_particles_reconstructable"])
         self.assertEqual(found.is_found.sum(), judge["n_reconstructable_matched"])
+        expected = [n, found.is_found.sum()]
+        for counts in (found.by_radius, found.by_nearest):
+            self.assertEqual(counts.sum(axis=(0, 2)).tolist(), expected)
         self.assertEqual(len(found.track_hits), judge["n_tracks"])
         self.assertEqual(found.track_matches.sum(), judge["n_tracks_matched"])
         self.assertEqual(found.track_is_fake.sum(), judge["n_tracks_fake"])
@@ -507,7 +512,7 @@ class ShippedEvents(InFolder):
             self.assertTrue(np.allclose(getattr(found, name), values), name)
         graph = exatrkx.build_graph(model, event)
         for draw, value, n in (
-            (plotting.tracks, tracks, 4),
+            (plotting.tracks, tracks, 6),
             (plotting.edges, graph, 5),
             (plotting.radius, exatrkx.embed(model, event), 3),
         ):
@@ -541,7 +546,7 @@ class ShippedEvents(InFolder):
             particle_ids=np.zeros(len(event), int),
             particles=event.particles[:0],
         )
-        self.assertEqual(len(plotting.tracks(noise, tracks).axes), 4)
+        self.assertEqual(len(plotting.tracks(noise, tracks).axes), 6)
         self.assertEqual(len(plotting.resolution(noise, tracks, fit).axes), 10)
 
     def test_graph_and_radius_agree(self) -> None:

@@ -59,7 +59,8 @@ def tracks(
     fraction: float = 0.5,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Efficiency against pT and eta, purity, lengths: four panels.
+    """Efficiency against pT, eta, production radius and distance to the nearest
+    particle; purity, lengths: six panels.
 
     found: Tracks, or a file of hit_id,track_id. The cuts are as in evaluate;
     min_pt in GeV.

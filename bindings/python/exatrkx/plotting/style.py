@@ -25,7 +25,7 @@ BLUE, ORANGE, GREEN, RED = "#1f6fb4", "#e07b16", "#2a9d5c", "#c23b3b"
 PURPLE, GREY = "#7d55a8", "#8a8a8a"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#8c564b", "#17a2b0", GREY)
 PANEL = (4.3, 3.3)  # inches
-SPARSE = 5  # values below which the last bin grows
+SPARSE = 5  # values below which the last bin grows and bars may leave the panel
 
 SETTINGS = {
     "font.size": 9.5,

@@ -27,11 +27,19 @@ from .style import (
     GREY,
     ORANGE,
     RED,
+    SPARSE,
+    log_axis,
     log_bins,
     panels,
     ratio_points,
     title,
 )
+
+
+BINS = {  # of evaluate_binned; the first begins at 0
+    "radius": np.array([0.0, 1, 3, 10, 30, 100, 300, 1000]),
+    "nearest": np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 10]),
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,11 @@ class Cuts:
 
 @dataclass
 class Matched:
-    """Reconstructable particles and counted tracks of one or more events."""
+    """Reconstructable particles and counted tracks of one or more events.
+
+    by_radius, by_nearest [n_events, 2, n_bins]: the particles in BINS, and the
+    found ones of them.
+    """
 
     pt: np.ndarray
     eta: np.ndarray
@@ -56,6 +68,8 @@ class Matched:
     track_hits: np.ndarray
     track_matches: np.ndarray
     track_is_fake: np.ndarray
+    by_radius: np.ndarray
+    by_nearest: np.ndarray
 
     @property
     def technical_efficiency(self) -> float:
@@ -91,6 +105,20 @@ def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
     use &= event.pt > np.float32(cuts.min_pt)
     use &= np.abs(event.eta) < np.float32(cuts.max_eta)
     use &= hits_of >= cuts.min_hits
+    binned = {
+        name: _evaluation.evaluate_binned(
+            event.source,
+            own,
+            name,
+            edges,
+            min_pt=cuts.min_pt,
+            max_eta=cuts.max_eta,
+            min_particle_hits=cuts.min_hits,
+            min_track_hits=cuts.min_track_hits,
+            matching_fraction=cuts.fraction,
+        )
+        for name, edges in BINS.items()
+    }
     return Matched(
         pt=event.pt[use],
         eta=event.eta[use],
@@ -99,6 +127,8 @@ def match(event: Event, tracks: Any, cuts: Cuts) -> Matched:
         track_hits=size[counted],
         track_matches=matched[counted] >= 0,
         track_is_fake=majority[counted] < 0,
+        by_radius=np.array([binned["radius"]]),
+        by_nearest=np.array([binned["nearest"]]),
     )
 
 
@@ -122,11 +152,13 @@ def draw(
     cuts: Cuts,
     given: Sequence[Axes] | None = None,
 ) -> Figure:
-    """The four panels."""
+    """The six panels."""
     matched = match_all(prefixes, tracks, cuts)
-    figure, axes = panels(4, 2, given=given)
+    figure, axes = panels(6, 2, given=given)
     _efficiency_pt(next(axes), matched, cuts)
     _efficiency_eta(next(axes), matched, cuts)
+    _efficiency_radius(next(axes), matched)
+    _efficiency_nearest(next(axes), matched)
     _rates_by_hits(next(axes), matched)
     _lengths(next(axes), matched, cuts)
     title(figure, _summary(matched, len(prefixes)), given)
@@ -156,12 +188,11 @@ def _summary(matched: Matched, n_events: int) -> str:
 def _efficiency(
     axes: Axes,
     matched: Matched,
-    value: np.ndarray,
     edges: np.ndarray,
+    part: np.ndarray,
+    whole: np.ndarray,
     logarithmic: bool,
 ) -> None:
-    whole = np.histogram(value, edges)[0]
-    part = np.histogram(value[matched.is_found], edges)[0]
     ratio_points(
         axes, edges, part, whole, BLUE, "in the bin", logarithmic=logarithmic
     )
@@ -170,15 +201,25 @@ def _efficiency(
         total, color=GREY, linewidth=1, linestyle="--", label="in all bins"
     )
     axes.set_ylabel("technical efficiency")
-    lowest = clopper_pearson(part, whole)[0][whole > 0]
+    lowest = clopper_pearson(part, whole)[0][whole >= SPARSE]
     start = lowest.min() if len(lowest) else 0.0
     axes.set_ylim(max(0.0, np.floor(10 * (start - 0.05)) / 10), 1.02)
     axes.legend(loc="lower right")
 
 
+def _counted(
+    matched: Matched, value: np.ndarray, edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The found particles in each bin, and all."""
+    part, _ = np.histogram(value[matched.is_found], edges)
+    whole, _ = np.histogram(value, edges)
+    return part, whole
+
+
 def _efficiency_pt(axes: Axes, matched: Matched, cuts: Cuts) -> None:
     edges = log_bins(matched.pt, max(cuts.min_pt, 0.05))
-    _efficiency(axes, matched, matched.pt, edges, True)
+    part, whole = _counted(matched, matched.pt, edges)
+    _efficiency(axes, matched, edges, part, whole, True)
     axes.set_xlabel("pT of the particle [GeV]")
 
 
@@ -186,8 +227,31 @@ def _efficiency_eta(axes: Axes, matched: Matched, cuts: Cuts) -> None:
     reach = min(cuts.max_eta, float(np.abs(matched.eta).max(initial=0.5)))
     n_bins = 2 * int(np.ceil(reach / 0.4))
     edges = (np.arange(n_bins + 1) - n_bins / 2) * 0.4
-    _efficiency(axes, matched, matched.eta, edges, False)
+    part, whole = _counted(matched, matched.eta, edges)
+    _efficiency(axes, matched, edges, part, whole, False)
     axes.set_xlabel("eta of the particle")
+
+
+def _efficiency_from_zero(
+    axes: Axes, matched: Matched, edges: np.ndarray, counts: np.ndarray
+) -> None:
+    """Logarithmic bins; the first, from 0 on, is drawn as wide as a factor of 3."""
+    whole, part = counts.sum(axis=0)
+    n_used = max(1, int(np.flatnonzero(whole).max(initial=0)) + 1)
+    drawn = np.append(edges[1] / 3, edges[1 : n_used + 1])
+    _efficiency(axes, matched, drawn, part[:n_used], whole[:n_used], True)
+    log_axis(axes.xaxis, few_decades=False)
+    axes.legend(loc="lower left")
+
+
+def _efficiency_radius(axes: Axes, matched: Matched) -> None:
+    _efficiency_from_zero(axes, matched, BINS["radius"], matched.by_radius)
+    axes.set_xlabel("production radius [mm], from 0 on")
+
+
+def _efficiency_nearest(axes: Axes, matched: Matched) -> None:
+    _efficiency_from_zero(axes, matched, BINS["nearest"], matched.by_nearest)
+    axes.set_xlabel("distance to the nearest particle in eta, phi, from 0 on")
 
 
 def _rates_by_hits(axes: Axes, matched: Matched) -> None:
