@@ -7,6 +7,7 @@
 #include "io_support.h"
 #include "job.h"
 
+#include "base/random.h"
 #include "stage/model.h"
 
 #include <exatrkx/train.h>
@@ -195,6 +196,47 @@ ETX_TEST(test_completion_new_tracks, .rows = 2)
 
     assert_found(sample, tracks, 90);
     ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES + 3);
+}
+
+/* Every hit turns about the beam line by an angle of its own. */
+static void turn_hits(struct sample *sample)
+{
+    struct etx_random random;
+
+    etx_random_init(&random, 1, 1, 0);
+    for (int64_t i = 0; i < sample->n_hits; i++) {
+        float *const at = sample->position + 3 * i;
+        const float radius = hypotf(at[0], at[1]);
+        const float azimuth = 6.2831853f * etx_random_uniform(&random);
+
+        at[0] = radius * cosf(azimuth);
+        at[1] = radius * sinf(azimuth);
+    }
+}
+
+/* Of unrelated hits few lie on one helix, even where a third hit is near that
+ * of most pairs. */
+ETX_TEST(test_completion_no_new_tracks_of_noise)
+{
+    scoped_model *model = learned_model();
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(4);
+    scoped int32_t *label = etx_test_alloc(sample->n_hits, sizeof *label);
+    scoped_tracks *none = NULL;
+    scoped_tracks *tracks = NULL;
+
+    turn_hits(sample);
+    scoped_event *event = event_of(sample);
+    for (int64_t k = 0;
+         k < model->completion->n_steps * ETX_COMPLETION_N_WINDOWS; k++) {
+        model->completion->window[k].transverse *= 6.0f;
+        model->completion->window[k].longitudinal *= 6.0f;
+    }
+    memset(label, -1, (size_t)sample->n_hits * sizeof *label);
+    ck_assert_ok(etx_tracks_from_labels(&none, sample->n_hits, label));
+    ck_assert_ok(
+        etx_complete_tracks(&tracks, none, context, model, event, NULL));
+    ck_assert_int_le(etx_tracks_count(tracks), 3);
 }
 
 /* At these ends the options find none. */

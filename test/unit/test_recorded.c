@@ -146,9 +146,9 @@ static const struct {
     const char *event;
     double first[N_RECORDED], completed[N_RECORDED], fresh[N_RECORDED];
 } finders[] = {
-    {NULL, {294, 2780, 16533492}, {299, 2905, 17390409}, {290, 2747, 16332187}},
-    {"event000000002", {556, 6713, 135268154}, {645, 7670, 152484422},
-        {547, 5914, 122491251}},
+    {NULL, {294, 2780, 16533492}, {300, 2917, 17465580}, {300, 2871, 17178356}},
+    {"event000000002", {556, 6713, 135268154}, {652, 7737, 153579750},
+        {567, 6096, 126654285}},
 };
 
 ETX_TEST(test_recorded_tracks, .rows = ROWS(finders))

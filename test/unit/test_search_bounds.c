@@ -103,8 +103,7 @@ static void open_search(struct bench *bench)
     search->max_distance = 64.0;
     search->reach = 8.0;
     search->max_random = search->seed_max_random = INFINITY;
-    search->max_mean = search->shortest_max_mean = INFINITY;
-    search->shortest_max_random = INFINITY;
+    search->max_unrelated = INFINITY;
     search->max_curvature = 0.01;
     search->min_layers = N_LAYERS;
     memset(&bench->cache, -1, sizeof bench->cache);

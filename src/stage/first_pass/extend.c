@@ -190,7 +190,7 @@ static bool add_next(
     candidate->layers |= UINT64_C(1) << search->grid.row[next->hit].layer;
     candidate->hit[candidate->n_hits++] = next->hit;
     candidate->distance += next->distance;
-    candidate->random = fmaxf(candidate->random, next->random);
+    candidate->random *= next->random;
     return true;
 }
 
@@ -256,6 +256,7 @@ static void fill_gap(struct etx_candidate *candidate,
         candidate->hit[k] = found->hit;
         candidate->layers |= UINT64_C(1) << to;
         candidate->distance += (float)distance;
+        candidate->random *= (float)random;
         candidate->n_layers = ++candidate->n_hits;
         return;
     }
@@ -369,11 +370,12 @@ static void find_overlaps(struct etx_overlap *out, const int32_t around[3],
         if (near.hit[i] != NULL) {
             out->hit[i] = near.hit[i]->hit;
             out->distance[i] = near.distance[i];
+            out->random[i] = near.distance[i] * etx_random_hits_at(&crossing);
         }
 }
 
-static void add_once(
-    struct etx_candidate *candidate, int32_t hit, double distance)
+static void add_once(struct etx_candidate *candidate, int32_t hit,
+    double distance, double random)
 {
     if (candidate->n_hits == ETX_CANDIDATE_MAX_HITS)
         return;
@@ -382,6 +384,7 @@ static void add_once(
             return;
     candidate->hit[candidate->n_hits++] = hit;
     candidate->distance += (float)distance;
+    candidate->random *= (float)random;
 }
 
 void etx_candidate_add_overlaps(
@@ -405,6 +408,7 @@ void etx_candidate_add_overlaps(
         candidate->n_visits += overlap->n_visits;
         for (int32_t i = 0; i < 2; i++)
             if (overlap->hit[i] >= 0)
-                add_once(candidate, overlap->hit[i], overlap->distance[i]);
+                add_once(candidate, overlap->hit[i], overlap->distance[i],
+                    overlap->random[i]);
     }
 }

@@ -23,8 +23,11 @@
 #define SEED_MAX_RANDOM     0.5
 #define NEW_SEED_MAX_RANDOM 1.0
 /* New tracks among hits that are left: stricter than completion, as no found
- * track speaks for them. */
-#define NEW_MAX_DISTANCE 20.0
+ * track speaks for them. Hundreds of pairs begin at a hit of a dense event, and
+ * the third hit and those after it are chosen among unrelated ones. */
+#define NEW_MAX_DISTANCE  20.0
+#define NEW_MAX_RANDOM    0.1  /* of a hit */
+#define NEW_MAX_UNRELATED 1e-7 /* of a track */
 
 /* From narrow windows to wide ones, from whole tracks to those with holes. */
 static const struct {
@@ -32,12 +35,6 @@ static const struct {
     int32_t lacks_hit;     /* of the seeds */
     int32_t max_holes;     /* of a candidate, after its seed */
 } passes[] = {{0.5, 0.0, 0, 1}, {0.0, 0.5, 0, 1}, {0.3, 0.0, 1, 1}};
-
-/* New tracks with more layers than they must have, and those with that many. */
-#define NEW_MAX_RANDOM      0.1 /* of a hit */
-#define NEW_MAX_MEAN        3.0 /* distance of a hit */
-#define SHORTEST_MAX_RANDOM 0.01
-#define SHORTEST_MAX_MEAN   1.5
 
 /* One pass; arrays in the arena. */
 struct pass {
@@ -271,8 +268,7 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);
     search->seed_max_random = SEED_MAX_RANDOM;
-    search->max_mean = search->shortest_max_mean = INFINITY;
-    search->shortest_max_random = INFINITY;
+    search->max_unrelated = INFINITY;
     search->min_layers = options->min_layers;
     for (size_t pass = 0; pass < sizeof passes / sizeof *passes; pass++) {
         search->lacks_hit = passes[pass].lacks_hit;
@@ -311,9 +307,7 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     search->min_layers = options->min_layers;
     search->max_random = NEW_MAX_RANDOM;
     search->seed_max_random = NEW_SEED_MAX_RANDOM;
-    search->max_mean = NEW_MAX_MEAN;
-    search->shortest_max_random = SHORTEST_MAX_RANDOM;
-    search->shortest_max_mean = SHORTEST_MAX_MEAN;
+    search->max_unrelated = NEW_MAX_UNRELATED;
     ETX_CHECK(run_pass(label, &n_tracks, host, search));
 done:
     etx_arena_reset(arena, mark);

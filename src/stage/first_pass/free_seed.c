@@ -91,13 +91,15 @@ static void add_third(struct etx_candidate *best,
 
     while (etx_candidate_is_allowed(search) &&
            (c = etx_crossing_next(&walk, &crossing)) != NULL) {
-        if (!(etx_crossing_distance(&s, &crossing, c) < max_distance) ||
+        const double distance = etx_crossing_distance(&s, &crossing, c);
+
+        if (!(distance < max_distance) ||
             fabs(etx_curvature_through(row[pairs->first].position,
                 row[pairs->hit[i]].position, c->position)) >
                 search->max_curvature)
             continue;
-        etx_candidate_begin(
-            &candidate, pairs->first, pairs->hit[i], c->hit, 0.0f, 0);
+        etx_candidate_begin(&candidate, pairs->first, pairs->hit[i], c->hit,
+            0.0f, (float)(distance * etx_random_hits_at(&crossing)), 0);
         etx_candidate_finish(best, search, &candidate);
     }
     search->cache->n_visits += etx_grid_n_visited(&walk);

@@ -24,21 +24,23 @@ struct etx_candidate {
     uint32_t gaps;   /* bit k: a hit may be missing before hit k */
     uint64_t layers; /* bit l: a hit is on layer l */
     float distance;  /* sum over the hits but the first two */
-    float random; /* most unrelated hits expected as near as one of its own */
+    float random; /* unrelated candidates of its first two hits that are as near
+                   */
     int32_t hit[ETX_CANDIDATE_MAX_HITS];
     int32_t n_visits; /* of hits, to find these */
 };
 
 /* A candidate of three hits; those after them are not set. */
 static inline void etx_candidate_begin(struct etx_candidate *candidate,
-    int32_t a, int32_t b, int32_t c, float distance, uint32_t gaps)
+    int32_t a, int32_t b, int32_t c, float distance, float random,
+    uint32_t gaps)
 {
     candidate->n_hits = 3;
     candidate->n_layers = candidate->n_holes = 0;
     candidate->gaps = gaps;
     candidate->layers = 0;
     candidate->distance = distance;
-    candidate->random = 0.0f;
+    candidate->random = random;
     candidate->n_visits = 0;
     candidate->hit[0] = a;
     candidate->hit[1] = b;
@@ -67,6 +69,7 @@ struct etx_overlap {
     int32_t hit[2];    /* -1: none */
     int32_t n_visits;
     double distance[2];
+    double random[2]; /* unrelated hits expected as near */
 };
 
 /* What a thread has found last: candidates often go on through the same hits.
@@ -88,9 +91,8 @@ struct etx_first_pass_search {
     double max_distance, max_random; /* of a hit, as of the options */
     double reach;                    /* root of max_distance */
     double seed_max_random;          /* of the third hit of a seed */
-    double max_mean;                 /* distance of a hit of a candidate */
-    double shortest_max_random, shortest_max_mean; /* of one with min_layers */
-    int32_t min_layers;                            /* of a candidate */
+    double max_unrelated;            /* candidates that are as near as one */
+    int32_t min_layers;              /* of a candidate */
     bool leads_anywhere; /* seeds need not come from the beam line */
     /* Of this pass: */
     int64_t n_seeds;

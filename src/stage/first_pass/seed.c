@@ -107,27 +107,6 @@ static void keep(
     best[i] = *candidate;
 }
 
-/* Whether it has enough layers; those with fewest need hits that are clear. */
-static bool is_long_enough(const struct etx_candidate *candidate,
-    const struct etx_first_pass_search *search)
-{
-    return candidate->n_layers > search->min_layers ||
-           (candidate->n_layers == search->min_layers &&
-               (double)candidate->random <= search->shortest_max_random);
-}
-
-/* Whether they are near enough on average; those with fewest layers need more.
- */
-static bool is_near(const struct etx_candidate *candidate,
-    const struct etx_first_pass_search *search)
-{
-    const double max_mean = candidate->n_layers == search->min_layers
-                                ? search->shortest_max_mean
-                                : search->max_mean;
-
-    return (double)candidate->distance <= max_mean * (double)candidate->n_hits;
-}
-
 void etx_candidate_finish(struct etx_candidate *best,
     const struct etx_first_pass_search *search, struct etx_candidate *candidate)
 {
@@ -136,10 +115,10 @@ void etx_candidate_finish(struct etx_candidate *best,
         candidate->layers |= UINT64_C(1)
                              << search->grid.row[candidate->hit[i]].layer;
     etx_candidate_extend(candidate, search);
-    if (is_long_enough(candidate, search)) {
+    if (candidate->n_layers >= search->min_layers) {
         etx_candidate_fill(candidate, search);
         etx_candidate_add_overlaps(candidate, search);
-        if (is_near(candidate, search))
+        if ((double)candidate->random <= search->max_unrelated)
             keep(best, candidate);
     }
     search->cache->n_visits += candidate->n_visits;
@@ -168,7 +147,8 @@ static void add_third(struct etx_candidate *best,
         if (!(distance < max_distance))
             continue;
         etx_candidate_begin(&candidate, pairs->first, pairs->hit[i], hit->hit,
-            (float)distance, search->lacks_hit ? SEED_GAPS : 0);
+            (float)distance, (float)(distance * etx_random_hits_at(&crossing)),
+            search->lacks_hit ? SEED_GAPS : 0);
         etx_candidate_finish(best, search, &candidate);
     }
     search->cache->n_visits += etx_grid_n_visited(&walk);
