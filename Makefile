@@ -328,6 +328,7 @@ $(WHEEL_PROGRAMS): $(BUILD)/wheel/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS
 
 # The C interface to docs/html; with pdoc the Python package to docs/html/python.
 docs: $(SHARED)
+	@rm -rf docs/html
 	@doxygen docs/Doxyfile
 	@if python3 -c 'import pdoc' 2>/dev/null; then \
 	    ETX_LIBRARY=$(SHARED) PYTHONPATH=bindings/python \
