@@ -264,6 +264,9 @@ joins_none()
     [ ! -e "$tmp/x" ] || fail "$how under $1: a model"
     echo "dist: $how is refused under $1"
 }
+# Whether srun reaches nodes.
+has_nodes=
+! timeout 30 srun -O -n 2 true >/dev/null 2>&1 || has_nodes=yes
 # Without MPI, as the archive is.
 objects=
 for name in etx-train cores energy field_map json program scaling_report svg table \
@@ -278,11 +281,16 @@ for launcher in mpirun.openmpi mpirun.mpich srun; do
         echo "SKIPPED dist under $launcher: no $launcher"
         continue
     fi
+    if [ $launcher = srun ] && [ -z "$has_nodes" ]; then
+        echo 'SKIPPED dist under srun: no nodes of Slurm'
+        continue
+    fi
     other=libmpich
     [ $launcher = mpirun.mpich ] || other='libmpi[.]so'
     set -- $launcher -n 2
     [ $launcher != mpirun.openmpi ] ||
         set -- "$@" --allow-run-as-root --oversubscribe
+    [ $launcher != srun ] || set -- "$@" --overcommit
     joins_none 'a build without MPI' "$tmp/etx-train" "$@"
     [ $launcher = srun ] || ldd "$train" | grep -q "$other" ||
         joins_none 'a build for another MPI' "$train" "$@"
@@ -321,6 +329,26 @@ values loss "$tmp/fast.log" | paste "$tmp/exact.losses" - | awk '
     END { exit bad || n != 20 }' || fail 'fast: other losses'
 length=short
 echo 'dist: 1, 2, 4 and 8 processes have the same model'
+
+# Under srun each way in which processes can learn of one another: together they
+# train the model of one, or none; at least one way is that of this MPI.
+if [ -n "$has_nodes" ]; then
+    joined=
+    for way in pmix pmi2 none; do
+        rm -f "$tmp/x"
+        # shellcheck disable=SC2086
+        if timeout 120 srun --mpi=$way --overcommit -n 2 "$train" \
+            --config "$tmp/short.json" $events --out "$tmp/x" \
+            >"$tmp/stdout" 2>"$tmp/stderr"; then
+            cmp "$tmp/one" "$tmp/x" || fail "srun --mpi=$way: another model"
+            joined="$joined $way"
+        elif [ -e "$tmp/x" ]; then
+            fail "srun --mpi=$way failed and wrote a model"
+        fi
+    done
+    [ -n "$joined" ] || fail 'srun: no way in which processes join'
+    echo "dist: two processes of srun have the same model:$joined"
+fi
 
 # unlike TEXT OPTIONS...: a second process with these options besides is refused.
 unlike()
