@@ -48,7 +48,7 @@ section()
         command -v doxygen >/dev/null 2>&1 ||
             { echo 'SKIPPED docs: no doxygen'; exit 77; }
         make --no-print-directory docs
-        grep -oh 'href="[^"#]*' docs/html/md_*.html docs/html/index.html | sort -u |
+        grep -oh 'href="[^"#]*' docs/html/[im][nda]*.html | sort -u |
             cut -d'"' -f2 | grep -v : | while read -r file; do
             [ -e "docs/html/$file" ] || { echo "docs: no page $file" >&2; exit 1; }
         done
