@@ -11,7 +11,8 @@ struct etx_detector_module {
     float center[3];      /* mm */
     float rotation[9];    /* [3, 3] local u, v, w (columns) to global x, y, z */
     float half_thickness; /* module_t, mm */
-    float depth; /* mm, of the sensor's part that a cell collects charge from */
+    float depth; /* mm, of the sensor's part that a cell collects charge from;
+                  * 0: not known */
     float pitch_u, pitch_v;  /* mm */
     float half_diagonal;     /* mm, of its face; 0: not known */
     float radiation_lengths; /* at normal incidence; 0: not known */

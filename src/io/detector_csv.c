@@ -145,8 +145,7 @@ static etx_status read_module(
     module->pitch_u = csv->float_values[PITCH_U][row];
     module->pitch_v = csv->float_values[PITCH_V][row];
     module->half_diagonal = half_diagonal(csv, row);
-    module->depth = read_optional(
-        csv, row, DEPTH, 2.0f * csv->float_values[HALF_THICKNESS][row]);
+    module->depth = read_optional(csv, row, DEPTH, 0.0f);
     module->radiation_lengths =
         read_optional(csv, row, RADIATION_LENGTHS, 0.0f);
     module->material_offset = read_optional(csv, row, MATERIAL_OFFSET, 0.0f);

@@ -345,7 +345,7 @@ IO_TEST(test_io_csv_detector_material, .rows = 2)
 
     ck_assert_ok(
         etx_detector_read(&detector, io_write_text("d.csv", text[_i])));
-    ck_assert(detector->modules[0].depth == (_i == 0 ? 0.3f : 0.1f));
+    ck_assert(detector->modules[0].depth == (_i == 0 ? 0.0f : 0.1f));
     ck_assert(detector->modules[0].material_offset == (_i == 0 ? 0.0f : -2.5f));
     ck_assert_int_eq(detector->n_tubes, 2 * _i);
     if (_i == 1) {

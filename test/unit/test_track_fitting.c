@@ -444,6 +444,11 @@ ETX_TEST(test_track_fitting_clusters, .rows = ROWS(widths))
         1.5 * widths[_i].width * widths[_i].pitch / sqrt(12.0), 1e-6);
     ck_assert_double_eq_tol(
         sqrt(system->covariance[ETX_U][ETX_U]), 1.5 / sqrt(12.0), 1e-6);
+    hit.depth = 0.0; /* not known */
+    ck_assert(etx_measurements_compare(
+        system, &hit, 1, straight, &no_detector, &field, &options, true));
+    ck_assert_double_eq_tol(sqrt(system->covariance[ETX_V][ETX_V]),
+        1.5 * widths[_i].pitch / sqrt(12.0), 1e-6);
 }
 
 /* Cells along both axes, and whether their charge is known. */

@@ -87,7 +87,7 @@ static double find_width(
         fabs(slope) * measurement->depth / measurement->pitch[axis];
     const double more = fabs(w - (n - 1.0));
 
-    if (n < 1.0)
+    if (n < 1.0 || measurement->depth == 0.0)
         return 1.0;
     return fmax(2.0 * (more - 1.0), measurement->has_charge
                                         ? fmax(1.0 - w, MIN_SHARED)

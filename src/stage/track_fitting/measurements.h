@@ -21,7 +21,8 @@ struct etx_measurement {
     double pitch[ETX_N_LOCAL];   /* mm */
     double n_cells[ETX_N_LOCAL]; /* along each axis; 0: not known */
     bool has_charge;             /* of the cells, which share it */
-    double depth;    /* mm, of the sensor's part that collects charge */
+    double depth;    /* mm, of the sensor's part that collects charge; 0: not
+                      * known */
     double material; /* radiation lengths of the module at normal incidence */
     double material_offset; /* mm along the normal, of the layer's material; 0:
                              * each module has its own */
