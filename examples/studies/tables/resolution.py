@@ -1,11 +1,12 @@
 """resolution -- how well etx_fit_tracks knows the particles.
 
     python -m tables.resolution --events DIR [--count 10]
-        [--learned-field | --learn DIR] [--max-hit-chi2 X] [--plot FILE]
+        [--learned-field | --learn DIR] [--max-hit-chi2 X] [--energy-loss X]
+        [--detector FILE] [--plot FILE]
 
 The true hits of prompt particles (at least 5 hits, produced within 0.1 mm of
-the beam line) are fitted with the defaults, or another bound of a hit, and the field
-of the simulation, or that which the default model has learned, or what
+the beam line) are fitted with the defaults, or another bound of a hit, loss of energy or
+detector, and the field of the simulation, or that which the default model has learned, or what
 exatrkx.learn_field finds in the events of a folder.
 A resolution is the 68.27 % quantile of |fitted - true|, a pull the same in units
 of the fit's own standard deviation.
@@ -138,18 +139,24 @@ def main() -> int:
     fields = parser.add_mutually_exclusive_group()
     fields.add_argument("--learned-field", action="store_true")
     fields.add_argument("--learn", type=Path, metavar="DIR", help="events of it")
-    default = exatrkx.FitOptions().max_hit_chi2
-    parser.add_argument("--max-hit-chi2", type=float, default=default, metavar="X")
+    default = exatrkx.FitOptions()
+    for name in ("max_hit_chi2", "energy_loss"):
+        option = "--" + name.replace("_", "-")
+        usual = getattr(default, name)
+        parser.add_argument(option, type=float, default=usual, metavar="X")
+    parser.add_argument("--detector", metavar="FILE", help="detectors.csv")
     parser.add_argument("--plot", metavar="FILE", help="png, svg or pdf")
     options = parser.parse_args()
     events = read_events(options.events, options.count)
     model = exatrkx.Model.load(MODEL) if options.learned_field else None
     chosen = exatrkx.FitOptions() if options.learned_field else simulated_field()
-    detector = exatrkx.Detector.load()
+    detector = exatrkx.Detector.load(options.detector)
     if options.learn:
         learned = exatrkx.Events(options.learn, detector=detector)
         chosen = exatrkx.learn_field(learned, detector)
-    chosen = replace(chosen, max_hit_chi2=options.max_hit_chi2)
+    chosen = replace(
+        chosen, max_hit_chi2=options.max_hit_chi2, energy_loss=options.energy_loss
+    )
     rows = []
     for event in events:
         tracks = true_tracks(event)[0]
