@@ -60,8 +60,10 @@ dist:
 	@git archive --prefix=libexatrkx-$(VERSION)/ \
 	    -o libexatrkx-$(VERSION).tar.gz HEAD
 
-# Software bill of materials (SPDX): files, and the packages they are linked with.
+# Software bill of materials (SPDX): what is installed, and the packages that it is
+# linked with.
 sbom: all
-	@python3 docs/packaging/sbom.py $(VERSION) $(SONAME) $(STATIC) \
-	    $(DIST_SONAME) $(PROGRAMS) > $(BUILD)/sbom.spdx.json
+	@python3 docs/packaging/sbom.py $(VERSION) \
+	    $(patsubst -l%,--static=%,$(filter %_static,$(LDLIBS_CUDA))) $(SONAME) $(STATIC) \
+	    $(DIST_SONAME) $(PROGRAMS) $(SHIPPED) > $(BUILD)/sbom.spdx.json
 	@echo "  sbom  $(BUILD)/sbom.spdx.json"

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Software bill of materials of a build, as SPDX 2.3 in JSON, to stdout.
 
-sbom.py VERSION FILE [FILE ...]
+sbom.py VERSION [--static=NAME ...] FILE [FILE ...]
 
-The files are shared libraries, archives and programs of the build. What they are
+The files are shared libraries, archives and programs of the build, and the models,
+events and configs that are installed with them. What the libraries and programs are
 linked with is read from the files themselves (readelf, ldd) and named with the
 package, version and licence that dpkg knows; where there is no dpkg, with the name
-of the file alone.
+of the file alone. NAME is a library that is linked into them.
 """
 import functools
 import hashlib
@@ -94,11 +95,16 @@ def relation(first, kind, second):
 
 
 def main():
-    version, paths = sys.argv[1], [Path(name) for name in sys.argv[2:]]
+    version, *names = sys.argv[1:]
+    static = [name.removeprefix("--static=") for name in names if name[:2] == "--"]
+    paths = [Path(name) for name in names if name[:2] != "--"]
     own = {path.name for path in paths}
     packages = {}
     root = identifier(f"Package-{NAME}")
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", root)]
+    for name in static:
+        packages[name] = describe_package(name, "")
+        relations.append(relation(root, "STATIC_LINK", packages[name]["SPDXID"]))
     for path in paths:
         file = identifier(f"File-{path.name}")
         relations.append(relation(file, "GENERATED_FROM", root))

@@ -56,7 +56,7 @@ for program in "$tmp"/root/usr/bin/etx-*; do
     done
     [ "${example%% --*}" = "$(basename "$program")" ]
 done
-# Every library that a file needs is in the bill of materials.
+# Every library that a file needs, and every file of data, is in the bill of materials.
 if command -v python3 >/dev/null 2>&1; then
     build sbom
     for soname in $(readelf -d "$tmp"/lib/libexatrkx*.so.0 "$tmp"/build/examples/etx-* |
@@ -67,6 +67,11 @@ if command -v python3 >/dev/null 2>&1; then
             2>/dev/null | sed 's/:.*//' | head -1)
         grep -q "\"name\": \"${package:-$soname}\"" "$tmp/build/sbom.spdx.json"
     done
+    for file in "$tmp"/root/usr/share/exatrkx/*/*; do
+        grep -q "\"fileName\": \"${file##*/}\"" "$tmp/build/sbom.spdx.json"
+    done
+    python3 docs/packaging/sbom.py 0 --static=cudart_static examples/data/detectors.csv.gz |
+        grep -q '"relationshipType": "STATIC_LINK"'
 else
     echo 'SKIPPED bill of materials: no python3'
 fi
