@@ -50,7 +50,8 @@ def write(path: Any, table: dict[str, list[list[float]]], name: str = "events") 
 
     arrays = {key: branch(key, values) for key, values in table.items()}
     with uproot.recreate(path) as file:
-        file.mktree(name, {key: values.type.content for key, values in arrays.items()})
+        types = {key: values.type.content for key, values in arrays.items()}
+        file.mktree(name, types, counter_name=lambda counted: f"{counted}_n")
         file[name].extend(arrays)
 
 
@@ -86,6 +87,29 @@ class Edm4hep(EventTablesCase):
         self.assertEqual(code, 0, text)
         modules = self.table(0, "hits")["module_id"].tolist()
         self.assertEqual(modules, [2 + (700 << 6), 4 + (1 << 6)])
+
+    def rename(self, names: dict[str, str]) -> None:
+        self.columns = {names.get(key, key): values for key, values in self.columns.items()}
+
+    def test_particles(self) -> None:
+        """By another name, as generators write them."""
+        for name in list(self.columns):
+            if name.startswith("MCParticles"):
+                self.rename({name: name.replace("MCParticles", "Generated")})
+        self.columns["Generated.generatorStatus"] = [[1, 1], [1]]
+        self.assertEqual(self.run_main("--particles", "Generated")[0], 0)
+        self.assertEqual(self.table(0, "particles")["q"].tolist(), [1, -1])
+        self.refused("a.root: no particles MCParticles, but Generated")
+        del self.columns["Generated.generatorStatus"]
+        self.refused("a.root: no particles Other, but none", "--particles", "Other")
+
+    def test_numbered_relations(self) -> None:
+        """As the oldest files name them; calorimeters have such, too."""
+        self.rename({"_Barrel_particle.index": "Barrel#0.index"})
+        self.columns["Barrel.pathLength"] = [[0.3, 0.3], []]
+        self.columns["Calorimeter#0.index"] = [[0], [0]]
+        self.assertEqual(self.run_main()[0], 0)
+        self.assertEqual(self.table(0, "truth")["particle_id"].tolist(), [2, 1, 2])
 
     def refused(self, said: str, *options: str, encoding: str = ENCODING) -> None:
         code, text = self.run_main(*options, encoding=encoding)

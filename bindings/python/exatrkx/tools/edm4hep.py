@@ -2,8 +2,8 @@
 
     exatrkx edm4hep events.root --encoding system:8,side:-2,layer:8,module:16 --out DIR
 
-Hits come from all collections that name a particle of MCParticles for each hit
-(SimTrackerHit), or from --collection; they lie where the simulation has them, without
+Hits come from all collections that name a particle for each hit (SimTrackerHit), or
+from --collection; particles are MCParticles, or --particles. Hits lie where the simulation has them, without
 a digitization. --encoding is that of DD4hep for their cellID: fields from the lowest
 bit on, name:width or name:offset:width. Volume, layer and module of TrackML are the
 bits of fields: system and side, layer, module and sensor, unless --volume, --layer or
@@ -29,6 +29,8 @@ from .truth_tables import truth_tables
 FIELDS = {"volume": "system,side", "layer": "layer", "module": "module,sensor"}
 PARTICLES = "MCParticles"
 RELATIONS = ("_particle.index", "_MCParticle.index")  # the latter until 2024
+NUMBERED = "#0.index"  # older still: of hits, and of whatever has a relation
+OF_HITS, OF_PARTICLES = "pathLength", "generatorStatus"  # columns of no other kind
 ID_BITS = 31  # of a volume, layer or module
 
 
@@ -74,10 +76,11 @@ def pack(
 class File:
     """The tree of events of a file."""
 
-    def __init__(self, path: Path, collections: Sequence[str]) -> None:
+    def __init__(self, path: Path, collections: Sequence[str], particles: str) -> None:
         import uproot
 
         self.path = path
+        self.particles = particles
         file = uproot.open(path)
         if "events" not in file.keys(cycle=False):
             raise Edm4hepError(f"{path}: no tree events")
@@ -89,6 +92,11 @@ class File:
             for name in self.branches
             for relation in RELATIONS
             if name.endswith(relation)
+        } | {
+            name.removesuffix(NUMBERED): name
+            for name in self.branches
+            if name.endswith(NUMBERED)
+            and f"{name.removesuffix(NUMBERED)}.{OF_HITS}" in self.branches
         }
         hits = sorted(name for name in self.owners if f"{name}.cellID" in self.branches)
         self.collections = list(collections) or hits
@@ -97,6 +105,12 @@ class File:
                 raise Edm4hepError(f"{path}: no simulated hits {name}, but {', '.join(hits)}")
         if not hits:
             raise Edm4hepError(f"{path}: no collection of simulated hits")
+        if f"{particles}.charge" not in self.branches:
+            ending = f".{OF_PARTICLES}"
+            names = [n.removesuffix(ending) for n in self.branches if n.endswith(ending)]
+            raise Edm4hepError(
+                f"{path}: no particles {particles}, but {', '.join(sorted(names)) or 'none'}"
+            )
 
     def column(self, name: str, event: int) -> np.ndarray:
         if name not in self.branches:
@@ -119,7 +133,7 @@ def convert(
     cells = file.of_hits("cellID", event).astype(np.uint64)
     position = {axis: file.of_hits(f"position.{axis}", event) for axis in "xyz"}
     state = {
-        f"{short}{axis}": file.column(f"{PARTICLES}.{name}.{axis}", event)
+        f"{short}{axis}": file.column(f"{file.particles}.{name}.{axis}", event)
         for short, name in (("v", "vertex"), ("p", "momentum"))
         for axis in "xyz"
     }
@@ -129,9 +143,9 @@ def convert(
     if (owner >= n_particles).any():
         raise Edm4hepError(
             f"{file.path}: event {event}: a hit of particle {owner.max()}, "
-            f"{PARTICLES} has {n_particles}"
+            f"{file.particles} has {n_particles}"
         )
-    charge = file.column(f"{PARTICLES}.charge", event)
+    charge = file.column(f"{file.particles}.charge", event)
     number = np.arange(1, n_particles + 1)
     return {
         "hits": {
@@ -148,11 +162,12 @@ def read_events(
     encoding: str,
     ids: dict[str, str] | None = None,
     collections: Sequence[str] = (),
+    particles: str = PARTICLES,
 ) -> Iterator[tuple[int, dict[str, trackml_csv.Table]]]:
     """The number and the tables of each event; ids: fields, as FIELDS."""
     fields = parse_encoding(encoding)
     names = {name: text.split(",") for name, text in (FIELDS | (ids or {})).items()}
-    file = File(path, collections)
+    file = File(path, collections, particles)
     for event in range(file.n_events):
         yield event, convert(file, event, fields, names)
 
@@ -165,10 +180,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("file", type=Path, metavar="FILE", help="events")
     add("--encoding", required=True, metavar="FIELDS", help="of cellID")
     add("--collection", action="append", default=[], metavar="NAME", help="of hits; repeatable")
+    add("--particles", default=PARTICLES, metavar="NAME", help=f"default {PARTICLES}")
     for name, given in FIELDS.items():
         add(f"--{name}", default=given, metavar="FIELDS", help=f"default {given}")
     add("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
     ids = {name: getattr(options, name) for name in FIELDS}
-    found = read_events(options.file, options.encoding, ids, options.collection)
+    found = read_events(
+        options.file, options.encoding, ids, options.collection, options.particles
+    )
     return write_events("edm4hep", "uproot", options.out, found)
