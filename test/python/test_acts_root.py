@@ -55,7 +55,8 @@ def write(path: Any, name: str, table: dict[str, Any]) -> None:
 
     def branch(name: str, values: list[Any]) -> Any:
         whole = name.startswith((*INTEGERS, "layer", "surface"))
-        array = awkward.values_astype(awkward.Array(values), np.int32 if whole else np.float32)
+        kind = np.uint64 if name == "particles" else np.int32 if whole else np.float32
+        array = awkward.values_astype(awkward.Array(values), kind)
         return array if isinstance(values[0], list) else np.asarray(array)
 
     columns = {key: branch(key, values) for key, values in table.items()}
@@ -95,6 +96,36 @@ class ActsRoot(EventTablesCase):
         np.testing.assert_array_equal(particles["q"], [1, -1])
         np.testing.assert_array_equal(particles["nhits"], [0, 1])
         np.testing.assert_array_equal(particles["pz"], [0.25, 1.5])
+        self.assertEqual(self.table(4, "truth")["particle_id"].tolist(), [1])
+
+    def of_older(self, codes: list[list[Any]]) -> list[int]:
+        """The particles of event 9 by one branch of barcodes."""
+        import awkward
+
+        table = {n: v for n, v in self.measurements.items() if not n.startswith("particles_")}
+        found = awkward.Array({name: values[:3] for name, values in table.items()})
+        found["particles"] = awkward.Array(codes)
+        event = awkward.Array({name: values[1:] for name, values in PARTICLES.items()})
+        ids: list[int] = acts_root.truth_of(found, event)["truth"]["particle_id"].tolist()
+        return ids
+
+    def test_older_owners(self) -> None:
+        """Barcodes as lists of five and as one number."""
+        self.run_main()
+        want = self.table(9, "truth")["particle_id"].tolist()
+        lists = [[[1, 0, 3, 1, 0], [1, 0, 2, 0, 0]], [[7, 0, 2, 0, 0]], []]
+        numbers = [
+            [pv << 52 | sv << 40 | part << 24 | gen << 16 | sub for pv, sv, part, gen, sub in one]
+            for one in lists
+        ]
+        self.assertEqual(self.of_older(lists), want)
+        self.assertEqual(self.of_older(numbers), want)
+        for name in list(self.measurements):
+            if name.startswith("particles_"):
+                del self.measurements[name]
+        self.measurements["particles"] = [*numbers, [1 << 52 | 2 << 24]]
+        self.assertEqual(self.run_main()[0], 0)
+        self.assertEqual(self.table(9, "truth")["particle_id"].tolist(), want)
         self.assertEqual(self.table(4, "truth")["particle_id"].tolist(), [1])
 
     def test_cells(self) -> None:

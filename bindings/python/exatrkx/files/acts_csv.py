@@ -70,12 +70,7 @@ class Event:
         """[n_rows, 5] in the order of BARCODE, also of files with one number."""
         if "particle_id" not in self.table(kind).names:
             return self.integers(kind, *BARCODE)
-        packed = self.integers(kind, "particle_id")[:, 0]
-        fields = [
-            (packed >> np.uint64(shift)) & np.uint64((1 << width) - 1)
-            for shift, width in FIELDS
-        ]
-        return np.stack(fields, axis=1)
+        return unpacked(self.integers(kind, "particle_id")[:, 0])
 
     def floats(self, kind: str, *names: str) -> np.ndarray:
         return self.checked(kind, names).floats(*names)
@@ -93,6 +88,15 @@ class Event:
 
     def has_space_points(self) -> bool:
         return self.find("spacepoint") is not None
+
+
+def unpacked(particle_id: np.ndarray) -> np.ndarray:
+    """[n, 5] in the order of BARCODE, of ids that are one number."""
+    packed = particle_id.astype(np.uint64)
+    fields = [
+        (packed >> np.uint64(shift)) & np.uint64((1 << width) - 1) for shift, width in FIELDS
+    ]
+    return np.stack(fields, axis=1)
 
 
 def hits_of(event: Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

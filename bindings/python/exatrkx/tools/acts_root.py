@@ -2,9 +2,10 @@
 
     exatrkx acts-root measurements.root --particles particles.root --out DIR
 
-The tree measurements (RootMeasurementWriter, of 2025 and later) has an entry for
-each measurement: event_nr, volume_id, layer_id, surface_id, its position rec_gx,
-rec_gy, rec_gz and true_z [mm], its particles and, with clusters, its cells. The tree
+The tree measurements (RootMeasurementWriter, of September 2025 and later) has an entry
+for each measurement: event_nr, volume_id, layer_id, surface_id, its position rec_gx,
+rec_gy, rec_gz and true_z [mm], its particles (until November 2025 in one branch, first
+as numbers, then as lists of five) and, with clusters, its cells. The tree
 particles (RootParticleWriter) has one for each event. A measurement of several
 particles is the first's, one whose particle is not in the file is noise. Without
 particles there is no truth. Needs uproot.
@@ -22,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from ..files import trackml_csv
-from ..files.acts_csv import particle_ids
+from ..files.acts_csv import particle_ids, unpacked
 from .event_tables import write_events
 from .truth_tables import STATE, truth_tables
 
 HITS = ("volume_id", "layer_id", "surface_id", "rec_gx", "rec_gy", "rec_gz", "true_z")
 BARCODE = ("vertex_primary", "vertex_secondary", "particle", "generation", "sub_particle")
 OWNERS = tuple(f"particles_{part}" for part in BARCODE)
+OLDER_OWNERS = "particles"
 CELLS = ("channel_loc0", "channel_loc1", "channel_value")
 
 
@@ -47,9 +49,12 @@ class Tree:
         if name not in file.keys(cycle=False):
             raise ActsRootError(f"{path}: no tree {name}")
         self.tree = file[name]
+        self.expect(branches)
+
+    def expect(self, branches: Sequence[str]) -> None:
         missing = [one for one in branches if one not in self.tree.keys()]
         if missing:
-            raise ActsRootError(f"{path}: no branch {', '.join(missing)}")
+            raise ActsRootError(f"{self.path}: no branch {', '.join(missing)}")
 
     def read(self, branches: Sequence[str], first: int, last: int) -> Any:
         return self.tree.arrays(list(branches), entry_start=first, entry_stop=last)
@@ -81,8 +86,10 @@ def read_events(
     measurements: Path, particles: Path | None
 ) -> Iterator[tuple[int, dict[str, trackml_csv.Table]]]:
     """The number and the tables of TrackML of each event."""
-    wanted = (*HITS, *(OWNERS if particles else ()))
-    hits = Tree(measurements, "measurements", ("event_nr", *wanted))
+    hits = Tree(measurements, "measurements", ("event_nr", *HITS))
+    owners = (OLDER_OWNERS,) if OLDER_OWNERS in hits.tree.keys() else OWNERS
+    wanted = (*HITS, *(owners if particles else ()))
+    hits.expect(wanted)
     has_cells = set(CELLS) <= set(hits.tree.keys())
     of_particles = ("event_id", *BARCODE, *STATE, "q")
     truth = Tree(particles, "particles", of_particles) if particles else None
@@ -116,11 +123,23 @@ def cells_table(found: Any) -> trackml_csv.Table:
     return {"hit_id": hit, "ch0": ch0, "ch1": ch1, "value": value}
 
 
+def owners_of(found: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The barcodes [n, 5] of the particles of all measurements, and how many each has."""
+    if OLDER_OWNERS not in found.fields:
+        codes = np.stack([flat(found[name]) for name in OWNERS], axis=1)
+        return codes, counts(found[OWNERS[0]])
+    values = found[OLDER_OWNERS]
+    codes = flat(values)
+    is_packed = values.ndim < 3  # else a barcode is a list
+    codes = unpacked(codes) if is_packed else codes.reshape(-1, len(BARCODE))
+    return codes, counts(values)
+
+
 def truth_of(found: Any, event: Any) -> dict[str, trackml_csv.Table]:
     barcodes = np.stack([flat(event[name]).astype(np.uint64) for name in BARCODE], axis=1)
     known = {tuple(code): row for row, code in enumerate(barcodes.tolist())}
-    links = np.stack([flat(found[name]) for name in OWNERS], axis=1).tolist()
-    n_links = counts(found[OWNERS[0]])
+    codes, n_links = owners_of(found)
+    links = codes.tolist()
     first = np.cumsum(n_links) - n_links
     owner = np.array(
         [known.get(tuple(links[k]), -1) if n else -1 for k, n in zip(first, n_links)], np.int64
