@@ -161,8 +161,8 @@ static int fit(const struct options *o, etx_context *context,
         (is_learned && program_model(&model, o->model)))
         goto done;
     program_check_event(o->events.item[0], event, detector, model);
-    if (etx_fit_tracks(parameters, NULL, tracks, context, event, detector,
-            model, &options))
+    if (etx_fit_tracks(parameters, NULL, tracks, context, model, event,
+            detector, &options))
         program_failed(o->tracks);
     else
         failed = write_parameters(o, tracks, parameters) ||

@@ -133,8 +133,8 @@ static etx_status learn_completion(etx_model **model, const struct options *o,
     set(&options.max_random, o->max_random);
     if (o->min_layers >= 0)
         options.min_layers = (int32_t)o->min_layers;
-    return etx_model_learn_completion(model, start,
-        (const etx_event *const *)events->event, events->n, &options);
+    return etx_model_learn_completion(model, start, events->n,
+        (const etx_event *const *)events->event, &options);
 }
 
 /* *model: start with a module map. */
@@ -151,8 +151,8 @@ static etx_status learn_map(etx_model **model, const struct options *o,
     set(&options.min_pt, o->min_pt);
     set(&options.tail, o->tail);
     set(&options.margin, o->margin);
-    return etx_model_learn_module_map(model, start,
-        (const etx_event *const *)events->event, events->n, &options);
+    return etx_model_learn_module_map(model, start, events->n,
+        (const etx_event *const *)events->event, &options);
 }
 
 /* *model: start with completion and, unless it is not wanted, first pass. The
@@ -168,8 +168,8 @@ static etx_status learn_tracks(etx_model **model, const struct options *o,
         *model = completed;
         return status;
     }
-    status = etx_model_learn_first_pass(model, completed,
-        (const etx_event *const *)events->event, events->n, NULL);
+    status = etx_model_learn_first_pass(model, completed, events->n,
+        (const etx_event *const *)events->event, NULL);
     if (status == ETX_ERR_ARGUMENT && o->first_pass < 0) {
         (void)program_failed("no first pass");
         *model = completed;

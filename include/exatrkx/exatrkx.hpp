@@ -553,7 +553,7 @@ class Graph : public Handle<etx_graph, etx_graph_free>
         std::int64_t n = 0;
 
         check(etx_graph_to_index_device(
-            &n, get(), context.get(), cut, capacity, index, scores, stream));
+            &n, index, scores, capacity, get(), context.get(), cut, stream));
         return n;
     }
 

@@ -85,8 +85,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_fit_options_init(
  * number of them. */
 ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,
     uint8_t *is_outlier, const etx_tracks *tracks, etx_context *context,
-    const etx_event *event, const etx_detector *detector,
-    const etx_model *model, const etx_fit_options *options);
+    const etx_model *model, const etx_event *event,
+    const etx_detector *detector, const etx_fit_options *options);
 
 /* The tracks t with keep[t] != 0, without the hits with drop[k] != 0; keep
  * [number of tracks] and drop [hits of tracks] may be NULL. Tracks keep their

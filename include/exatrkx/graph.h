@@ -96,8 +96,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_index_device(etx_graph **out,
  * default stream), and waits. ETX_ERR_ARGUMENT for scores of a graph that has
  * none. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_to_index_device(int64_t *n_edges,
-    const etx_graph *graph, etx_context *context, float cut, int64_t capacity,
-    int64_t *index, float *scores, void *stream);
+    int64_t *index, float *scores, int64_t capacity, const etx_graph *graph,
+    etx_context *context, float cut, void *stream);
 
 /* The line graph of graph: from doublets to triplets of hits. Node a of *out is
  * edge a of graph, the doublet (src[a], dst[a]). Where edge a ends at the hit

@@ -66,7 +66,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
  * field. options NULL: the defaults. ETX_ERR_ARGUMENT for an event without
  * truth or modules, ETX_ERR_LIMIT for more than 64 layers. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_learn_completion(etx_model **out,
-    const etx_model *model, const etx_event *const *events, int64_t n_events,
+    const etx_model *model, int64_t n_events, const etx_event *const *events,
     const etx_completion_options *options);
 
 /* *out: a copy of model, which has ETX_STAGE_COMPLETION, with
@@ -77,7 +77,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_learn_completion(etx_model **out,
  * ETX_ERR_ARGUMENT when the model has no completion, or the events no track
  * from the beam line, or tracks that are no helices about z. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_learn_first_pass(etx_model **out,
-    const etx_model *model, const etx_event *const *events, int64_t n_events,
+    const etx_model *model, int64_t n_events, const etx_event *const *events,
     const etx_first_pass_options *options);
 
 /* What a module map knows of a hit: where it is. */
@@ -112,7 +112,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_module_map_options_init(
  * defaults. ETX_ERR_ARGUMENT for an event without truth or modules, and when no
  * track has two hits. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_learn_module_map(etx_model **out,
-    const etx_model *model, const etx_event *const *events, int64_t n_events,
+    const etx_model *model, int64_t n_events, const etx_event *const *events,
     const etx_module_map_options *options);
 
 /* Result of a step or a validation; values that do not apply are nan. */
@@ -227,7 +227,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event_of_rank(
  * - 1, as a balanced tree: 0+1, 2+3, ..., then the sums of neighbours. The
  * other slices are overwritten. */
 ETX_API ETX_MUST_CHECK etx_status etx_gradient_sum(
-    float *const *slice, int64_t n_slices, int64_t n_values);
+    float *const *slice, int64_t n_values, int64_t n_slices);
 
 /* Number of optimiser steps so far. */
 ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);

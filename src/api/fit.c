@@ -64,8 +64,8 @@ static etx_status choose_field(struct etx_path_field *out, const char *function,
 }
 
 etx_status etx_fit_tracks(etx_track_parameters *out, uint8_t *is_outlier,
-    const etx_tracks *tracks, etx_context *context, const etx_event *event,
-    const etx_detector *detector, const etx_model *model,
+    const etx_tracks *tracks, etx_context *context, const etx_model *model,
+    const etx_event *event, const etx_detector *detector,
     const etx_fit_options *options)
 {
     etx_fit_options used;

@@ -257,9 +257,9 @@ done:
     return status;
 }
 
-etx_status etx_graph_to_index_device(int64_t *n_edges, const etx_graph *graph,
-    etx_context *context, float cut, int64_t capacity, int64_t *index,
-    float *scores, void *stream)
+etx_status etx_graph_to_index_device(int64_t *n_edges, int64_t *index,
+    float *scores, int64_t capacity, const etx_graph *graph,
+    etx_context *context, float cut, void *stream)
 {
     struct etx_write_edge_index_args args = {0};
     const struct etx_graph *local = NULL;

@@ -29,7 +29,7 @@ done:
 }
 
 etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
-    const etx_event *const *events, int64_t n_events,
+    int64_t n_events, const etx_event *const *events,
     const etx_completion_options *options)
 {
     ETX_FORWARD(learn(out, __func__, model, events, n_events,
@@ -38,7 +38,7 @@ etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
 }
 
 etx_status etx_model_learn_first_pass(etx_model **out, const etx_model *model,
-    const etx_event *const *events, int64_t n_events,
+    int64_t n_events, const etx_event *const *events,
     const etx_first_pass_options *options)
 {
     etx_status status;
@@ -55,7 +55,7 @@ done:
 }
 
 etx_status etx_model_learn_module_map(etx_model **out, const etx_model *model,
-    const etx_event *const *events, int64_t n_events,
+    int64_t n_events, const etx_event *const *events,
     const etx_module_map_options *options)
 {
     ETX_FORWARD(learn(out, __func__, model, events, n_events,

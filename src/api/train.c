@@ -71,7 +71,7 @@ done:
 }
 
 etx_status etx_gradient_sum(
-    float *const *slice, int64_t n_slices, int64_t n_values)
+    float *const *slice, int64_t n_values, int64_t n_slices)
 {
     etx_status status;
     fenv_t host;

@@ -150,7 +150,7 @@ static etx_status sum_exactly(float *out, struct slices_sum *sum)
     ETX_CHECK(etx_comm_all_to_all(dist->comm, dist->received.data,
         sum->n_receive, dist->sent.data, sum->n_send, sizeof(float)));
     ETX_CHECK(find_pieces(&piece, sum));
-    ETX_CHECK(etx_gradient_sum(piece, sum->n_slices, n_chunk));
+    ETX_CHECK(etx_gradient_sum(piece, n_chunk, sum->n_slices));
     ETX_CHECK(etx_comm_gather(
         dist->comm, out, piece[0], sum->n_chunk, sizeof(float)));
 done:

@@ -104,7 +104,7 @@ ETX_TEST(test_cuda_module_map, .rows = 4)
     options.units = _i < 2 ? ETX_MAP_MODULES : ETX_MAP_LAYERS;
     options.use_triplets = _i % 2;
     ck_assert_ok(
-        etx_model_learn_module_map(&model, both.model, one, 1, &options));
+        etx_model_learn_module_map(&model, both.model, 1, one, &options));
     ck_assert_ok(etx_graph_build(&on_cpu, both.cpu, model, both.event));
     ck_assert_int_gt(
         etx_graph_n_edges(on_cpu), etx_event_n_hits(both.event) / 2);

@@ -108,7 +108,7 @@ SHIM_TEST(test_cuda_shim_copies_map)
     const etx_event *const one[] = {event};
 
     ck_assert_ok(etx_module_map_options_init(&learned, sizeof learned));
-    ck_assert_ok(etx_model_learn_module_map(&model, plain, one, 1, &learned));
+    ck_assert_ok(etx_model_learn_module_map(&model, plain, 1, one, &learned));
     for (int32_t turn = 0; turn < 2; turn++) {
         const struct shim_counts before = shim_count();
         scoped_graph *graph = NULL;

@@ -63,9 +63,8 @@ static etx_status join_index(struct world *world)
 
 static etx_status write_index(struct world *world)
 {
-    return etx_graph_to_index_device(&world->out.n, world->there,
-        world->on_device, 0.5f, N_EDGES, world->index, world->scores,
-        shim_lender(0));
+    return etx_graph_to_index_device(&world->out.n, world->index, world->scores,
+        N_EDGES, world->there, world->on_device, 0.5f, shim_lender(0));
 }
 
 /* Scores that fail to come to the device are as they were on the host. */

@@ -82,9 +82,10 @@ SHIM_TEST(test_cuda_shim_index_round, .rows = 2)
         int64_t n_again = -1;
 
         ck_assert_ok(etx_graph_to_index_device(
-            &n, graph, context, cut, 0, NULL, NULL, NULL));
-        ck_assert_ok(etx_graph_to_index_device(&n_again, graph, context, cut, n,
-            written.index, is_scored ? written.score : NULL, shim_lender(0)));
+            &n, NULL, NULL, 0, graph, context, cut, NULL));
+        ck_assert_ok(etx_graph_to_index_device(&n_again, written.index,
+            is_scored ? written.score : NULL, n, graph, context, cut,
+            shim_lender(0)));
         ck_assert_int_eq(n, n_again);
         assert_written(written, n, expected, cut);
     }
@@ -108,8 +109,8 @@ SHIM_TEST(test_cuda_shim_index_other_graphs, .rows = 2)
         &graph, context, N_NODES, N_EDGES, index, NULL, shim_lender(0)));
     ck_assert_int_eq(etx_graph_device_index(graph), _i - 1);
     ck_assert_ok(etx_graph_set_scores(graph, edges->score));
-    ck_assert_ok(etx_graph_to_index_device(&n, graph, context, 0.25f, N_EDGES,
-        written.index, written.score, shim_lender(0)));
+    ck_assert_ok(etx_graph_to_index_device(&n, written.index, written.score,
+        N_EDGES, graph, context, 0.25f, shim_lender(0)));
     assert_written(written, n, graph, 0.25f);
 }
 
@@ -130,9 +131,9 @@ static void run_stages(etx_tracks **out, etx_context *context,
             const int32_t is_scored = stage > 0;
             int64_t n = 0;
 
-            ck_assert_ok(etx_graph_to_index_device(&n, graph, context, -1.0f,
-                etx_graph_n_edges(graph), tensor.index,
-                is_scored ? tensor.score : NULL, shim_lender(0)));
+            ck_assert_ok(etx_graph_to_index_device(&n, tensor.index,
+                is_scored ? tensor.score : NULL, etx_graph_n_edges(graph),
+                graph, context, -1.0f, shim_lender(0)));
             etx_graph_free(graph);
             ck_assert_ok(etx_graph_from_index_device(&graph, context, n_hits, n,
                 tensor.index, is_scored ? tensor.score : NULL, shim_lender(0)));
@@ -219,7 +220,7 @@ SHIM_TEST(test_cuda_shim_index_host_refused)
         etx_graph_score_triplets(graph, graph, context, model, event), text);
     ck_assert_refused(etx_graph_part_create(&part, graph, owners, 1, 0), text);
     ck_assert_refused(
-        etx_graph_to_index_device(&n, graph, other, 0.0f, 0, NULL, NULL, NULL),
+        etx_graph_to_index_device(&n, NULL, NULL, 0, graph, other, 0.0f, NULL),
         text);
     ck_assert_ok(etx_graph_score(graph, context, model, event));
     ck_assert_ptr_nonnull(etx_graph_scores_dev(graph));
@@ -231,7 +232,7 @@ SHIM_TEST(test_cuda_shim_index_host_refused)
     etx_tracks_free(tracks);
     etx_context_free(context);
     ck_assert_refused(
-        etx_graph_to_index_device(&n, graph, other, 0.0f, 0, NULL, NULL, NULL),
+        etx_graph_to_index_device(&n, NULL, NULL, 0, graph, other, 0.0f, NULL),
         text);
 }
 
@@ -275,19 +276,20 @@ SHIM_TEST(test_cuda_shim_index_refused)
         etx_graph_partition(label, graph, event, 1, ETX_PARTITION_PHI),
         "the graph has no arrays on the host");
     ck_assert_refused(
-        etx_graph_to_index_device(&n, graph, context, NAN, 0, NULL, NULL, NULL),
+        etx_graph_to_index_device(&n, NULL, NULL, 0, graph, context, NAN, NULL),
         "cut is nan");
     ck_assert_refused(
-        etx_graph_to_index_device(&n, graph, cpu, 0.0f, 0, NULL, NULL, NULL),
+        etx_graph_to_index_device(&n, NULL, NULL, 0, graph, cpu, 0.0f, NULL),
         "the context is on the CPU");
-    ck_assert_refused(etx_graph_to_index_device(&n, graph, context, 0.0f, 0,
-                          written.index, NULL, stream),
+    ck_assert_refused(etx_graph_to_index_device(&n, written.index, NULL, 0,
+                          graph, context, 0.0f, stream),
         "capacity 0 is below the 1 edges");
-    ck_assert_refused(etx_graph_to_index_device(&n, graph, context, 0.0f, 1,
-                          written.index, written.score, stream),
+    ck_assert_refused(etx_graph_to_index_device(&n, written.index,
+                          written.score, 1, graph, context, 0.0f, stream),
         "the graph is not scored");
-    ck_assert_refused(etx_graph_to_index_device(&n, graph, context, 0.0f, 1,
-                          (int64_t *)(uintptr_t)index[0], NULL, stream),
+    ck_assert_refused(
+        etx_graph_to_index_device(&n, (int64_t *)(uintptr_t)index[0], NULL, 1,
+            graph, context, 0.0f, stream),
         "index is in memory of the host");
     ck_assert_int_eq(n, 7);
     ck_assert_refused(etx_graph_label(label, graph, context, NULL, NULL),
@@ -300,7 +302,7 @@ SHIM_TEST(test_cuda_shim_index_refused)
     ck_assert_ok(
         etx_graph_from_index_device(&graph, context, 3, 0, NULL, NULL, stream));
     ck_assert_ok(etx_graph_to_index_device(
-        &n, graph, context, 0.0f, 0, NULL, NULL, NULL));
+        &n, NULL, NULL, 0, graph, context, 0.0f, NULL));
     ck_assert_int_eq(n, 0);
     etx_graph_free(graph);
     shim_reclaim(scores);

@@ -63,7 +63,7 @@ CALL(learn_completion)
         shared.event[0], shared.event[1], shared.event[2]};
 
     return etx_model_learn_completion(
-        &world->out.model, shared.model[0], events, N_EVENTS, NULL);
+        &world->out.model, shared.model[0], N_EVENTS, events, NULL);
 }
 
 CALL(learn_first_pass)
@@ -75,7 +75,7 @@ CALL(learn_first_pass)
     SPARED(ck_assert_ok(etx_first_pass_options_init(&options, sizeof options)));
     options.min_hits = 0;
     return etx_model_learn_first_pass(
-        &world->out.model, shared.completion, events, N_EVENTS, &options);
+        &world->out.model, shared.completion, N_EVENTS, events, &options);
 }
 
 CALL(learn_module_map)
@@ -84,7 +84,7 @@ CALL(learn_module_map)
         shared.event[0], shared.event[1], shared.event[2]};
 
     return etx_model_learn_module_map(
-        &world->out.model, shared.model[0], events, N_EVENTS, NULL);
+        &world->out.model, shared.model[0], N_EVENTS, events, NULL);
 }
 
 CALL(find_long_tracks)
@@ -439,7 +439,7 @@ CALL(fit_tracks)
     SPARED(ck_assert_ok(etx_fit_options_init(&options, sizeof options)));
     options.field = FIT_FIELD;
     status = etx_fit_tracks(parameters, is_outlier, world->tracks,
-        world->bench.context, world->event, &world->fit->detector, NULL,
+        world->bench.context, NULL, world->event, &world->fit->detector,
         &options);
     if (status != ETX_OK) {
         SPARED(assert_untouched(parameters, sizeof parameters));

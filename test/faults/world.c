@@ -169,14 +169,14 @@ void faults_open(void)
         set_modules(many[k]);
     }
     ck_assert_ok(etx_model_learn_completion(&shared.completion, shared.model[0],
-        (const etx_event *const *)many, N_EVENTS, NULL));
+        N_EVENTS, (const etx_event *const *)many, NULL));
     ck_assert_ok(etx_first_pass_options_init(&first_pass, sizeof first_pass));
     first_pass.min_hits = 0;
     ck_assert_ok(
         etx_model_learn_first_pass(&shared.first_pass, shared.completion,
-            (const etx_event *const *)many, N_EVENTS, &first_pass));
+            N_EVENTS, (const etx_event *const *)many, &first_pass));
     ck_assert_ok(etx_model_learn_module_map(&shared.module_map, shared.model[0],
-        (const etx_event *const *)many, N_EVENTS, NULL));
+        N_EVENTS, (const etx_event *const *)many, NULL));
     for (int32_t k = 0; k < N_EVENTS; k++)
         etx_event_free(many[k]);
     ck_assert_ok(

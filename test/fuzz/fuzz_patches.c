@@ -60,10 +60,10 @@ static void make_model(void)
     etx_model *completed = NULL;
     etx_model *model = NULL;
 
-    fuzz_require(etx_model_learn_completion(&completed, start, list, 1, NULL) ==
+    fuzz_require(etx_model_learn_completion(&completed, start, 1, list, NULL) ==
                          ETX_OK &&
                      etx_model_learn_first_pass(
-                         &model, completed, list, 1, NULL) == ETX_OK &&
+                         &model, completed, 1, list, NULL) == ETX_OK &&
                      etx_model_save(model, fuzz_path("model")) == ETX_OK,
         "no model with completion");
     files[0] = read_file(fuzz_path("model"));

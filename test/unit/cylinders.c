@@ -198,7 +198,7 @@ etx_model *learn_completion(const struct sample *sample)
     const etx_event *const events[] = {event};
     etx_model *model = NULL;
 
-    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
+    ck_assert_ok(etx_model_learn_completion(&model, start, 1, events, NULL));
     return model;
 }
 
@@ -209,7 +209,7 @@ etx_model *learn_first_pass(const struct sample *sample, etx_model **completed)
     const etx_event *const events[] = {event};
     etx_model *model = NULL;
 
-    ck_assert_ok(etx_model_learn_first_pass(&model, before, events, 1, NULL));
+    ck_assert_ok(etx_model_learn_first_pass(&model, before, 1, events, NULL));
     if (completed != NULL)
         *completed = before;
     else

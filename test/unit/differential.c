@@ -85,10 +85,10 @@ static etx_model *draw_model(struct etx_random *random, int32_t *has_parts)
     const etx_event *const events[] = {event};
     if (below(random, 4) == 0)
         ck_assert_ok(
-            etx_model_learn_module_map(&mapped, start, events, 1, NULL));
+            etx_model_learn_module_map(&mapped, start, 1, events, NULL));
     ck_assert_ok(etx_model_learn_completion(
-        &completed, mapped != NULL ? mapped : start, events, 1, NULL));
-    ck_assert_ok(etx_model_learn_first_pass(&out, completed, events, 1, NULL));
+        &completed, mapped != NULL ? mapped : start, 1, events, NULL));
+    ck_assert_ok(etx_model_learn_first_pass(&out, completed, 1, events, NULL));
     return out;
 }
 

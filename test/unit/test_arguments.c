@@ -178,13 +178,13 @@ ETX_TEST(test_arguments_models)
     EACH_NULL(etx_model_first_pass_options(A(0, &first_pass), A(1, o.model)),
         "out", "model");
     EACH_NULL(etx_model_learn_completion(
-                  A(0, &o.new_model), A(1, o.model), A(2, events), 1, NULL),
+                  A(0, &o.new_model), A(1, o.model), 1, A(2, events), NULL),
         "out", "model", "events");
     EACH_NULL(etx_model_learn_first_pass(
-                  A(0, &o.new_model), A(1, o.model), A(2, events), 1, NULL),
+                  A(0, &o.new_model), A(1, o.model), 1, A(2, events), NULL),
         "out", "model", "events");
     EACH_NULL(etx_model_learn_module_map(
-                  A(0, &o.new_model), A(1, o.model), A(2, events), 1, NULL),
+                  A(0, &o.new_model), A(1, o.model), 1, A(2, events), NULL),
         "out", "model", "events");
 }
 
@@ -287,7 +287,7 @@ ETX_TEST(test_arguments_graphs)
     EACH_NULL(etx_context_timing(A(0, &timing), A(1, o.context), 0), "out",
         "context");
     EACH_NULL(etx_fit_tracks(A(0, parameters), NULL, A(1, o.tracks),
-                  A(2, o.context), A(3, o.event), A(4, o.detector), NULL, NULL),
+                  A(2, o.context), NULL, A(3, o.event), A(4, o.detector), NULL),
         "out", "tracks", "context", "event", "detector");
 }
 
@@ -368,8 +368,8 @@ ETX_TEST(test_arguments_device)
     EACH_NULL(etx_graph_from_index_device(A(0, &o.new_graph), A(1, o.context),
                   N_HITS, 1, index, NULL, NULL),
         "out", "context");
-    EACH_NULL(etx_graph_to_index_device(A(0, &n_edges), A(1, o.graph),
-                  A(2, o.context), 0.0f, 0, NULL, NULL, NULL),
+    EACH_NULL(etx_graph_to_index_device(A(0, &n_edges), NULL, NULL, 0,
+                  A(1, o.graph), A(2, o.context), 0.0f, NULL),
         "n_edges", "graph", "context");
     ck_assert_refused(etx_event_create_device(
                           &o.new_event, o.context, N_HITS, NULL, points, NULL),
@@ -486,8 +486,8 @@ ETX_TEST(test_arguments_numbers_of_trainers)
         "part 1");
     ck_assert_refused(etx_trainer_validate(o.trainer, &report), "report");
     ck_assert_refused(etx_trainer_step(o.trainer, &report), "report");
-    ck_assert_refused(etx_gradient_sum(slices, -1, 1), "n_slices -1");
-    ck_assert_refused(etx_gradient_sum(slices, 1, -1), "n_values -1");
+    ck_assert_refused(etx_gradient_sum(slices, 1, -1), "n_slices -1");
+    ck_assert_refused(etx_gradient_sum(slices, -1, 1), "n_values -1");
 }
 
 /* The call with options of the wrong size, and with a field out of its bounds.
@@ -537,12 +537,12 @@ ETX_TEST(test_arguments_options)
     BAD_OPTIONS(label, min_hits, 0,
         etx_graph_tracks(&o.new_tracks, scored, o.context, o.event, &options));
     BAD_OPTIONS(completion, min_layers, 21,
-        etx_model_learn_completion(&o.new_model, o.model, events, 1, &options));
+        etx_model_learn_completion(&o.new_model, o.model, 1, events, &options));
     BAD_OPTIONS(module_map, units, 2,
-        etx_model_learn_module_map(&o.new_model, o.model, events, 1, &options));
+        etx_model_learn_module_map(&o.new_model, o.model, 1, events, &options));
     BAD_OPTIONS(fit, n_r, -1,
-        etx_fit_tracks(parameters, NULL, o.tracks, o.context, o.event,
-            o.detector, NULL, &options));
+        etx_fit_tracks(parameters, NULL, o.tracks, o.context, NULL, o.event,
+            o.detector, &options));
     BAD_OPTIONS(evaluation, matching, 3,
         etx_evaluate(&counts, o.event, o.tracks, &options));
     BAD_OPTIONS(evaluation, matching, 3,

@@ -335,7 +335,7 @@ IO_TEST(test_completion_options_at_their_ends)
     options.max_distance = options.max_join = options.max_random = INFINITY;
     options.min_pt = 0.01f;
     ck_assert_ok(
-        etx_model_learn_completion(&model, start, events, 1, &options));
+        etx_model_learn_completion(&model, start, 1, events, &options));
     ck_assert_ok(etx_model_completion_options(&options, model));
     ck_assert_float_eq(options.min_pt, 0.01f);
     ck_assert_float_ge(options.max_distance, 1e30f);
@@ -344,5 +344,5 @@ IO_TEST(test_completion_options_at_their_ends)
     etx_model_free(again);
     again = NULL;
     ck_assert_ok(
-        etx_model_learn_completion(&again, model, events, 1, &options));
+        etx_model_learn_completion(&again, model, 1, events, &options));
 }

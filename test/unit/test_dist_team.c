@@ -47,14 +47,14 @@ ETX_TEST(test_dist_team_gradient_sum)
             slice[k] = taken + k;
             in_turn += value[k];
         }
-        ck_assert_ok(etx_gradient_sum(slice, n, 1));
+        ck_assert_ok(etx_gradient_sum(slice, 1, n));
         ck_assert(taken[0] == add_tree(value, n));
         n_unlike += taken[0] != in_turn;
     }
     ck_assert_int_gt(n_unlike, 0);
     slice[1] = NULL;
-    ck_assert_refused(etx_gradient_sum(slice, 2, 1), "slice[k] is NULL");
-    ck_assert_fails(etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT,
+    ck_assert_refused(etx_gradient_sum(slice, 1, 2), "slice[k] is NULL");
+    ck_assert_fails(etx_gradient_sum(slice, 1, -5), ETX_ERR_ARGUMENT,
         "n_slices -5 is negative");
 }
 

@@ -59,7 +59,7 @@ ETX_TEST(test_first_pass_other_field)
     scoped_event *event = event_of(sample);
     const etx_event *const events[] = {event};
     ck_assert_refused(
-        etx_model_learn_first_pass(&learned, model, events, 1, NULL),
+        etx_model_learn_first_pass(&learned, model, 1, events, NULL),
         "no helices about z (field ");
 }
 
@@ -207,7 +207,7 @@ ETX_TEST(test_first_pass_learns_the_detector)
     ck_assert_float_eq_tol(table->beam[0], 0.0f, 10.0f);
     ck_assert_float_gt(table->beam[1], 60.0f); /* 30 mm is one sigma */
     /* Another completion may have other layers. */
-    ck_assert_ok(etx_model_learn_completion(&again, model, events, 1, NULL));
+    ck_assert_ok(etx_model_learn_completion(&again, model, 1, events, NULL));
     ck_assert_int_eq(etx_model_has_stage(again, ETX_STAGE_FIRST_PASS), 0);
     ck_assert_ptr_nonnull(strstr(model->config, "first_pass"));
     ck_assert_ptr_null(strstr(again->config, "first_pass"));

@@ -53,7 +53,7 @@ static etx_status build(int64_t *n_found, etx_context *context,
     static etx_status learn_the_##table(etx_model **out,                       \
         const etx_model *model, const etx_event *const *events, int64_t n)     \
     {                                                                          \
-        return etx_model_learn_##table(out, model, events, n, NULL);           \
+        return etx_model_learn_##table(out, model, n, events, NULL);           \
     }
 LEARN(completion)
 LEARN(first_pass)
@@ -177,10 +177,10 @@ ETX_TEST(test_learned_tables_options)
         etx_find_long_tracks(&out, context, model, event, &first_pass),
         "min_layers 2 is not in 3..20");
     ck_assert_refused(
-        etx_model_learn_first_pass(&learned, completed, events, 1, &first_pass),
+        etx_model_learn_first_pass(&learned, completed, 1, events, &first_pass),
         "min_layers 2 is not in 3..20");
     ck_assert_refused(
-        etx_model_learn_first_pass(&learned, mapped, events, 1, NULL),
+        etx_model_learn_first_pass(&learned, mapped, 1, events, NULL),
         "no completion");
     ck_assert_refused(
         etx_graph_build_module_map(&graph, context, mapped, event, -1),

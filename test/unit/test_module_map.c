@@ -39,7 +39,7 @@ static etx_model *learned_model(
     options = *variant;
     options.struct_size = sizeof options;
     ck_assert_ok(
-        etx_model_learn_module_map(&model, start, events, 1, &options));
+        etx_model_learn_module_map(&model, start, 1, events, &options));
     return model;
 }
 
@@ -155,11 +155,11 @@ ETX_TEST(test_module_map_copied)
     scoped_graph *same = NULL;
 
     ck_assert_ok(
-        etx_model_learn_completion(&completed, model, events, 1, NULL));
+        etx_model_learn_completion(&completed, model, 1, events, NULL));
     ck_assert_ok(etx_graph_build(&graph, context, model, event));
     ck_assert_ok(etx_graph_build(&same, context, completed, event));
     check_same(same, graph);
-    ck_assert_ok(etx_model_learn_module_map(&replaced, model, events, 1, NULL));
+    ck_assert_ok(etx_model_learn_module_map(&replaced, model, 1, events, NULL));
     ck_assert_int_eq(replaced->module_map->n_triplets, 0);
 }
 
@@ -257,7 +257,7 @@ ETX_TEST(test_module_map_notes_its_events, .rows = 4)
     const etx_event *const events[] = {event};
     scoped_model *model = NULL;
 
-    ck_assert_ok(etx_model_learn_module_map(&model, start, events, 1, NULL));
+    ck_assert_ok(etx_model_learn_module_map(&model, start, 1, events, NULL));
     const char *const training = strstr(model->config, "\"training\"");
     ck_assert_ptr_nonnull(training);
     ck_assert_ptr_nonnull(strstr(training, "\"module_map\""));

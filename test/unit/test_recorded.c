@@ -64,10 +64,10 @@ static etx_model *learn(const char *name, const etx_module_map_options *map)
     open_input(&start, &event, name);
     const etx_event *const events[] = {event};
     ck_assert_ok(
-        etx_model_learn_completion(&completed, start, events, 1, NULL));
+        etx_model_learn_completion(&completed, start, 1, events, NULL));
     ck_assert_ok(
-        etx_model_learn_module_map(&mapped, completed, events, 1, map));
-    ck_assert_ok(etx_model_learn_first_pass(&model, mapped, events, 1, NULL));
+        etx_model_learn_module_map(&mapped, completed, 1, events, map));
+    ck_assert_ok(etx_model_learn_first_pass(&model, mapped, 1, events, NULL));
     return model;
 }
 
@@ -202,7 +202,7 @@ ETX_TEST(test_recorded_fits)
     ck_assert_ok(etx_fit_options_init(&options, sizeof options));
     options.max_hit_chi2 = 12.0f;
     ck_assert_ok(etx_fit_tracks(
-        fit, NULL, tracks, context, event, detector, model, &options));
+        fit, NULL, tracks, context, model, event, detector, &options));
     for (int64_t t = 0; t < n; t++) {
         add(&sum[0], t,
             fit[t].d0 + fit[t].z0 + fit[t].phi + fit[t].theta +

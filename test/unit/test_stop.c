@@ -214,8 +214,8 @@ static etx_status run_fit(void *argument)
 
     ck_assert_ok(etx_fit_options_init(&options, sizeof options));
     options.field = (float)FIT_FIELD;
-    return etx_fit_tracks(out, NULL, work->fit_tracks, work->context,
-        work->fit_event, &work->sample->detector, NULL, &options);
+    return etx_fit_tracks(out, NULL, work->fit_tracks, work->context, NULL,
+        work->fit_event, &work->sample->detector, &options);
 }
 
 /* The only part: nothing is exchanged. */
@@ -346,7 +346,7 @@ static void open_pipeline(struct work *work)
     etx_test_open_example(&work->model, &small, "event000000001");
     work->event = turn_copies(small);
     ck_assert_ok(etx_model_learn_module_map(
-        &work->map, work->model, (const etx_event *const[]){small}, 1, NULL));
+        &work->map, work->model, 1, (const etx_event *const[]){small}, NULL));
     ck_assert_ok(etx_graph_build(
         &work->candidates, work->context, work->model, work->event));
     ck_assert_ok(etx_graph_filter(&work->graph, work->candidates, work->context,

@@ -164,7 +164,7 @@ static etx_status run_learn_completion(void *argument)
     scoped_model *model = NULL;
 
     return etx_model_learn_completion(
-        &model, work->model, work->events, N_EVENTS, NULL);
+        &model, work->model, N_EVENTS, work->events, NULL);
 }
 
 static etx_status run_learn_first_pass(void *argument)
@@ -173,7 +173,7 @@ static etx_status run_learn_first_pass(void *argument)
     scoped_model *model = NULL;
 
     return etx_model_learn_first_pass(
-        &model, work->completed, work->events, N_EVENTS, NULL);
+        &model, work->completed, N_EVENTS, work->events, NULL);
 }
 
 static etx_status run_learn_module_map(void *argument)
@@ -182,7 +182,7 @@ static etx_status run_learn_module_map(void *argument)
     scoped_model *model = NULL;
 
     return etx_model_learn_module_map(
-        &model, work->model, work->events, N_EVENTS, NULL);
+        &model, work->model, N_EVENTS, work->events, NULL);
 }
 
 static etx_status run_from_edges(void *argument)
@@ -385,7 +385,7 @@ static void open_work(struct work *work)
     ck_assert_ok(etx_model_save(work->model, work->model_file));
     work->bytes = io_read(work->model_file, &work->n_bytes);
     ck_assert_ok(etx_model_learn_completion(
-        &work->completed, work->model, work->events, 1, NULL));
+        &work->completed, work->model, 1, work->events, NULL));
     ck_assert_ok(etx_graph_from_edges(
         &work->graph, N_HITS, N_EDGES, work->src, work->dst, NULL, NULL));
     ck_assert_ok(etx_graph_partition(

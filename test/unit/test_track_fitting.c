@@ -34,8 +34,8 @@ static void fit(etx_track_parameters *out, uint8_t *is_outlier,
     scoped_event *event = fit_event_of(sample);
     scoped_context *context = etx_test_context_with(n_threads, 0, NULL, NULL);
 
-    ck_assert_ok(etx_fit_tracks(out, is_outlier, tracks, context, event,
-        &sample->detector, NULL, options));
+    ck_assert_ok(etx_fit_tracks(out, is_outlier, tracks, context, NULL, event,
+        &sample->detector, options));
 }
 
 /* Fitted less true value of parameter p. */
@@ -679,7 +679,7 @@ ETX_TEST(test_track_fitting_polls)
     event = fit_event_of(sample);
     options.max_hit_chi2 = 9.0f;
     ck_assert_ok(etx_fit_tracks(
-        out, NULL, tracks, context, event, &sample->detector, NULL, &options));
+        out, NULL, tracks, context, NULL, event, &sample->detector, &options));
     for (int64_t t = 0; t < FIT_MAX_TRACKS; t++)
         n_outliers += out[t].n_outliers;
     ck_assert_int_gt(n_outliers, FIT_MAX_TRACKS);
@@ -846,18 +846,18 @@ ETX_TEST(test_track_fitting_in_the_field_of_a_model)
     struct etx_model model = {.completion = NULL};
     etx_fit_options options;
 
-    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, event,
-                          &sample->detector, &model, NULL),
+    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, &model, event,
+                          &sample->detector, NULL),
         "neither a field_map nor a model");
     for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
         learned[k] = FIT_FIELD;
     model.completion = &completion;
     ck_assert_ok(etx_fit_tracks(
-        out, NULL, tracks, context, event, &sample->detector, &model, NULL));
+        out, NULL, tracks, context, &model, event, &sample->detector, NULL));
     ck_assert_ok(etx_fit_options_init(&options, sizeof options));
     options.field = FIT_FIELD;
-    ck_assert_ok(etx_fit_tracks(expected, NULL, tracks, context, event,
-        &sample->detector, NULL, &options));
+    ck_assert_ok(etx_fit_tracks(expected, NULL, tracks, context, NULL, event,
+        &sample->detector, &options));
     for (int64_t t = 0; t < 10; t++) {
         ck_assert_int_eq(out[t].n_degrees, expected[t].n_degrees);
         ck_assert_double_ne(out[t].q_over_pt, 0.0);
@@ -949,8 +949,8 @@ ETX_TEST(test_track_fitting_maps, .rows = ROWS(refused_maps) + 1)
         etx_test_set(&options, &refused_maps[_i]);
     else
         map[3] = NAN;
-    ck_assert_refused(etx_fit_tracks(&out, NULL, tracks, context, event,
-                          &sample->detector, NULL, &options),
+    ck_assert_refused(etx_fit_tracks(&out, NULL, tracks, context, NULL, event,
+                          &sample->detector, &options),
         _i < ROWS(refused_maps) ? refused_maps[_i].error : "field_map");
 }
 
@@ -967,14 +967,14 @@ ETX_TEST(test_track_fitting_refused)
     const struct etx_detector none = {.n_modules = 0};
     etx_track_parameters out[2];
 
-    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, bare, detector,
-                          NULL, &options),
+    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, NULL, bare,
+                          detector, &options),
         "no modules");
-    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, shorter,
-                          detector, NULL, &options),
+    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, NULL, shorter,
+                          detector, &options),
         "3");
-    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, event, &none,
-                          NULL, &options),
+    ck_assert_refused(etx_fit_tracks(out, NULL, tracks, context, NULL, event,
+                          &none, &options),
         "the detector has no module");
 }
 

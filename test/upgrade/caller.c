@@ -140,7 +140,7 @@ static void use_module_map(const etx_model *model, const etx_event *event)
     printf("margin %g\n", (double)options.margin);
     SET_NEWER(&options);
     if (!fails("module map",
-            etx_model_learn_module_map(&made, model, &event, 1, &options)))
+            etx_model_learn_module_map(&made, model, 1, &event, &options)))
         printf("map %d\n", (int)etx_model_has_stage(made, ETX_STAGE_GRAPH));
     etx_model_free(made);
 }
@@ -239,8 +239,8 @@ static void use_fit(etx_context *context, const etx_event *event,
         return;
     options.field = 2.0f;
     SET_NEWER(&options);
-    if (!fails("fit", etx_fit_tracks(parameters, NULL, tracks, context, event,
-                          detector, NULL, &options)))
+    if (!fails("fit", etx_fit_tracks(parameters, NULL, tracks, context, NULL,
+                          event, detector, &options)))
         printf("q/pT %.9g\n", parameters[0].q_over_pt);
     if (!fails("resolve", etx_tracks_resolve(&left, tracks, parameters, 0, 4)))
         printf("%d left\n", (int)etx_tracks_count(left));

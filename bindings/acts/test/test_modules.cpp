@@ -434,7 +434,7 @@ void testModuleMap(const std::string &modelPath, const etx::Event &event)
     etx_model *learned = nullptr;
 
     etx::check(
-        etx_model_learn_module_map(&learned, model.get(), events, 1, nullptr));
+        etx_model_learn_module_map(&learned, model.get(), 1, events, nullptr));
     etx::Model(learned).save(path);
 
     const Sample hits = sorted(event);

@@ -558,8 +558,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ]),
     "etx_fit_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_fit_tracks": (c.c_int32, [
-        c.c_void_p, c.c_void_p, etx_tracks, etx_context, etx_event,
-        etx_detector, etx_model, c.c_void_p,
+        c.c_void_p, c.c_void_p, etx_tracks, etx_context, etx_model, etx_event,
+        etx_detector, c.c_void_p,
     ]),
     "etx_tracks_select": (c.c_int32, [
         c.c_void_p, etx_tracks, c.c_void_p, c.c_void_p,
@@ -592,8 +592,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         c.c_void_p,
     ]),
     "etx_graph_to_index_device": (c.c_int32, [
-        c.c_void_p, etx_graph, etx_context, c.c_float, Int64, c.c_void_p,
-        c.c_void_p, c.c_void_p,
+        c.c_void_p, c.c_void_p, c.c_void_p, Int64, etx_graph, etx_context,
+        c.c_float, c.c_void_p,
     ]),
     "etx_graph_to_triplets": (c.c_int32, [
         c.c_void_p, etx_graph, etx_context, Int64,
@@ -643,14 +643,14 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         etx_trainer, Int32, Int32, Int32, c.c_void_p,
     ]),
     "etx_model_learn_completion": (c.c_int32, [
-        c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
+        c.c_void_p, etx_model, Int64, c.c_void_p, c.c_void_p,
     ]),
     "etx_model_learn_first_pass": (c.c_int32, [
-        c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
+        c.c_void_p, etx_model, Int64, c.c_void_p, c.c_void_p,
     ]),
     "etx_module_map_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_model_learn_module_map": (c.c_int32, [
-        c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
+        c.c_void_p, etx_model, Int64, c.c_void_p, c.c_void_p,
     ]),
     "etx_trainer_set_team": (c.c_int32, [etx_trainer, c.c_void_p]),
     "etx_trainer_add_event_of_rank": (c.c_int32, [

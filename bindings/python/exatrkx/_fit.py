@@ -88,9 +88,9 @@ def fit_tracks(
             address(outlier),
             fitted,
             used,
+            None if model is None else _handle.pointer("model", model),
             hits_of,
             _handle.pointer("detector", detector),
-            None if model is None else _handle.pointer("model", model),
             ctypes.byref(options_struct),
         )
     columns: dict[str, Any] = {

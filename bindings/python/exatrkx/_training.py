@@ -244,8 +244,8 @@ def _learn(
             "model",
             function,
             _handle.pointer("model", model),
-            pointers,
             len(kept),
+            pointers,
             filled_of(options, wanted),
         )
     )
