@@ -173,7 +173,7 @@ typedef struct etx_context_options {
                           * ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or
                           * score keep a copy on the device, for
-                          * etx_graph_src_dev and later calls. 2: graphs that
+                          * etx_graph_src_device and later calls. 2: graphs that
                           * they create are there alone; calls that need
                           * arrays on the host refuse them. 0 (default) is
                           * the only value on the CPU */

@@ -565,19 +565,19 @@ class Graph : public Handle<etx_graph, etx_graph_free>
     }
     Span<const std::int32_t> src_device() const
     {
-        return view(etx_graph_src_dev(get()), n_edges());
+        return view(etx_graph_src_device(get()), n_edges());
     }
     Span<const std::int32_t> dst_device() const
     {
-        return view(etx_graph_dst_dev(get()), n_edges());
+        return view(etx_graph_dst_device(get()), n_edges());
     }
     Span<const std::int64_t> offsets_device() const
     {
-        return view(etx_graph_offsets_dev(get()), n_nodes() + 1);
+        return view(etx_graph_offsets_device(get()), n_nodes() + 1);
     }
     Span<const float> scores_device() const
     {
-        return view(etx_graph_scores_dev(get()), n_edges());
+        return view(etx_graph_scores_device(get()), n_edges());
     }
 };
 

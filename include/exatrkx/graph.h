@@ -150,13 +150,13 @@ ETX_API const float *etx_graph_scores(const etx_graph *graph);
 /* device_index of the context that keeps the copy; -1 without a copy. */
 ETX_API int32_t etx_graph_device_index(const etx_graph *graph);
 /* [n_edges] on the device. */
-ETX_API const int32_t *etx_graph_src_dev(const etx_graph *graph);
+ETX_API const int32_t *etx_graph_src_device(const etx_graph *graph);
 /* [n_edges] on the device. */
-ETX_API const int32_t *etx_graph_dst_dev(const etx_graph *graph);
+ETX_API const int32_t *etx_graph_dst_device(const etx_graph *graph);
 /* [n_nodes + 1] on the device. */
-ETX_API const int64_t *etx_graph_offsets_dev(const etx_graph *graph);
+ETX_API const int64_t *etx_graph_offsets_device(const etx_graph *graph);
 /* [n_edges] on the device; NULL also before the graph is scored. */
-ETX_API const float *etx_graph_scores_dev(const etx_graph *graph);
+ETX_API const float *etx_graph_scores_device(const etx_graph *graph);
 
 /* Replace the scores by scores [n_edges] in [0, 1], copied; NULL removes them.
  */

@@ -374,28 +374,28 @@ int32_t etx_graph_device_index(const etx_graph *graph)
                : graph->mirror_context->options.device_index;
 }
 
-const int32_t *etx_graph_src_dev(const etx_graph *graph)
+const int32_t *etx_graph_src_device(const etx_graph *graph)
 {
     const struct etx_graph *mirror = mirror_of(__func__, graph);
 
     return mirror == NULL ? NULL : mirror->src;
 }
 
-const int32_t *etx_graph_dst_dev(const etx_graph *graph)
+const int32_t *etx_graph_dst_device(const etx_graph *graph)
 {
     const struct etx_graph *mirror = mirror_of(__func__, graph);
 
     return mirror == NULL ? NULL : mirror->dst;
 }
 
-const int64_t *etx_graph_offsets_dev(const etx_graph *graph)
+const int64_t *etx_graph_offsets_device(const etx_graph *graph)
 {
     const struct etx_graph *mirror = mirror_of(__func__, graph);
 
     return mirror == NULL ? NULL : mirror->in_offset;
 }
 
-const float *etx_graph_scores_dev(const etx_graph *graph)
+const float *etx_graph_scores_device(const etx_graph *graph)
 {
     const struct etx_graph *mirror = mirror_of(__func__, graph);
 

@@ -78,11 +78,11 @@ static etx_status score(struct world *world)
     status = etx_graph_score(world->joined, world->keeping, world->search.model,
         world->search.event);
     if (status == ETX_OK) {
-        ck_assert_mem_eq(etx_graph_scores_dev(world->joined),
+        ck_assert_mem_eq(etx_graph_scores_device(world->joined),
             etx_graph_scores(world->joined), sizeof half);
     } else {
         ck_assert_mem_eq(etx_graph_scores(world->joined), half, sizeof half);
-        ck_assert_ptr_null(etx_graph_scores_dev(world->joined));
+        ck_assert_ptr_null(etx_graph_scores_device(world->joined));
     }
     shim_fail_call(-1);
     ck_assert_ok(etx_graph_set_scores(world->joined, half));

@@ -223,7 +223,7 @@ SHIM_TEST(test_cuda_shim_index_host_refused)
         etx_graph_to_index_device(&n, NULL, NULL, 0, graph, other, 0.0f, NULL),
         text);
     ck_assert_ok(etx_graph_score(graph, context, model, event));
-    ck_assert_ptr_nonnull(etx_graph_scores_dev(graph));
+    ck_assert_ptr_nonnull(etx_graph_scores_device(graph));
     ck_assert_ptr_null(etx_graph_scores(graph));
     shim_fail_call(0);
     ck_assert_int_ne(etx_graph_score(graph, context, model, event), ETX_OK);

@@ -60,9 +60,9 @@ SHIM_TEST(test_cuda_shim_inputs_edges)
         ck_assert_mem_eq(order[1], order[0], sizeof order[0]);
         ck_assert_int_eq(etx_graph_device_index(graph), keep - 1);
         if (keep) {
-            ck_assert_mem_eq(etx_graph_src_dev(graph), etx_graph_src(graph),
+            ck_assert_mem_eq(etx_graph_src_device(graph), etx_graph_src(graph),
                 sizeof edges->src);
-            ck_assert_mem_eq(etx_graph_scores_dev(graph),
+            ck_assert_mem_eq(etx_graph_scores_device(graph),
                 etx_graph_scores(graph), sizeof edges->score);
         }
     }

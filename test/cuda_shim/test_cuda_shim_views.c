@@ -36,8 +36,9 @@ static void close_views(struct views *views)
 static void assert_no_views(const etx_graph *graph)
 {
     ck_assert_int_eq(etx_graph_device_index(graph), -1);
-    ck_assert_ptr_null(etx_graph_src_dev(graph));
-    ck_assert_error("etx_graph_src_dev: the graph has no arrays on a device");
+    ck_assert_ptr_null(etx_graph_src_device(graph));
+    ck_assert_error(
+        "etx_graph_src_device: the graph has no arrays on a device");
 }
 
 /* On the device, elsewhere, are the values of the host. */
@@ -48,19 +49,19 @@ static void assert_views(const etx_graph *graph)
 
     ck_assert_uint_gt(n, 0);
     ck_assert_int_eq(etx_graph_device_index(graph), 0);
-    ck_assert_ptr_ne(etx_graph_src_dev(graph), etx_graph_src(graph));
+    ck_assert_ptr_ne(etx_graph_src_device(graph), etx_graph_src(graph));
     ck_assert_mem_eq(
-        etx_graph_src_dev(graph), etx_graph_src(graph), n * sizeof(int32_t));
+        etx_graph_src_device(graph), etx_graph_src(graph), n * sizeof(int32_t));
     ck_assert_mem_eq(
-        etx_graph_dst_dev(graph), etx_graph_dst(graph), n * sizeof(int32_t));
-    ck_assert_mem_eq(etx_graph_offsets_dev(graph), etx_graph_offsets(graph),
+        etx_graph_dst_device(graph), etx_graph_dst(graph), n * sizeof(int32_t));
+    ck_assert_mem_eq(etx_graph_offsets_device(graph), etx_graph_offsets(graph),
         n_offsets * sizeof(int64_t));
     if (etx_graph_scores(graph) == NULL) {
-        ck_assert_ptr_null(etx_graph_scores_dev(graph));
-        ck_assert_error("etx_graph_scores_dev: the graph is not scored");
+        ck_assert_ptr_null(etx_graph_scores_device(graph));
+        ck_assert_error("etx_graph_scores_device: the graph is not scored");
     } else {
-        ck_assert_mem_eq(etx_graph_scores_dev(graph), etx_graph_scores(graph),
-            n * sizeof(float));
+        ck_assert_mem_eq(etx_graph_scores_device(graph),
+            etx_graph_scores(graph), n * sizeof(float));
     }
 }
 

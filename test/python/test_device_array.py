@@ -43,7 +43,7 @@ class HostGraph(support.LibraryCase):
         for name in ("src", "dst", "offsets", "scores"):
             with self.assertRaisesRegex(
                 exatrkx.ArgumentError,
-                f"etx_graph_{name}_dev: the graph has no arrays on a device",
+                f"etx_graph_{name}_device: the graph has no arrays on a device",
             ):
                 getattr(graph, f"{name}_device")
 

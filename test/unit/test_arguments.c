@@ -602,10 +602,10 @@ ETX_TEST(test_arguments_getters)
     NOTHING_OF_NULL(etx_trainer_epoch_steps);
     NOTHING_OF_NULL(etx_trainer_is_new);
     NOTHING_OF_NULL(etx_trainer_hash);
-    NOTHING_OF_NULL(etx_graph_src_dev);
-    NOTHING_OF_NULL(etx_graph_dst_dev);
-    NOTHING_OF_NULL(etx_graph_offsets_dev);
-    NOTHING_OF_NULL(etx_graph_scores_dev);
+    NOTHING_OF_NULL(etx_graph_src_device);
+    NOTHING_OF_NULL(etx_graph_dst_device);
+    NOTHING_OF_NULL(etx_graph_offsets_device);
+    NOTHING_OF_NULL(etx_graph_scores_device);
     ck_assert_int_eq(etx_trainer_is_finished(NULL), 1);
     ck_assert_int_eq(etx_model_has_stage(NULL, ETX_STAGE_GNN), 0);
     etx_set_last_error(NULL);

@@ -289,18 +289,20 @@ ETX_TEST(test_graph_not_on_device)
     ck_assert_ok(
         etx_graph_from_edges(&graph, 3, 3, some_src, some_dst, NULL, NULL));
     ck_assert_int_eq(etx_graph_device_index(graph), -1);
-    ck_assert_ptr_null(etx_graph_src_dev(graph));
-    ck_assert_error("etx_graph_src_dev: the graph has no arrays on a device");
-    ck_assert_ptr_null(etx_graph_dst_dev(graph));
-    ck_assert_error("etx_graph_dst_dev: the graph has no arrays on a device");
-    ck_assert_ptr_null(etx_graph_offsets_dev(graph));
-    ck_assert_error("etx_graph_offsets_dev: the graph has no arrays");
-    ck_assert_ptr_null(etx_graph_scores_dev(graph));
-    ck_assert_error("etx_graph_scores_dev: the graph has no arrays");
+    ck_assert_ptr_null(etx_graph_src_device(graph));
+    ck_assert_error(
+        "etx_graph_src_device: the graph has no arrays on a device");
+    ck_assert_ptr_null(etx_graph_dst_device(graph));
+    ck_assert_error(
+        "etx_graph_dst_device: the graph has no arrays on a device");
+    ck_assert_ptr_null(etx_graph_offsets_device(graph));
+    ck_assert_error("etx_graph_offsets_device: the graph has no arrays");
+    ck_assert_ptr_null(etx_graph_scores_device(graph));
+    ck_assert_error("etx_graph_scores_device: the graph has no arrays");
     etx_graph_free(graph);
     ck_assert_int_eq(etx_graph_device_index(NULL), -1);
-    ck_assert_ptr_null(etx_graph_src_dev(NULL));
-    ck_assert_error("etx_graph_src_dev: graph is NULL");
+    ck_assert_ptr_null(etx_graph_src_device(NULL));
+    ck_assert_error("etx_graph_src_device: graph is NULL");
 }
 
 /* ------------------------------------------------------------ triplets -- */

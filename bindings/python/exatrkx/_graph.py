@@ -319,7 +319,7 @@ class Graph(_handle.Immutable):
         self, name: str, n: int, dtype: DTypeLike
     ) -> DeviceArray:
         pointer = self._pointer
-        where = getattr(library, f"etx_graph_{name}_dev")(pointer)
+        where = getattr(library, f"etx_graph_{name}_device")(pointer)
         if not where:
             raise problem(_declarations.ETX_ERR_ARGUMENT)
         device = (CUDA, library.etx_graph_device_index(pointer))
@@ -348,7 +348,7 @@ class Graph(_handle.Immutable):
     def __repr__(self) -> str:
         if self.closed:
             return "<exatrkx.Graph closed>"
-        names = ("etx_graph_scores", "etx_graph_scores_dev")
+        names = ("etx_graph_scores", "etx_graph_scores_device")
         scored = "scored" if any(map(self._get, names)) else "not scored"
         return (
             f"<exatrkx.Graph of {self.n_nodes} nodes, {self.n_edges} edges, "
