@@ -601,14 +601,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
  * tracks of the first pass, 0 .. *n_tracks - 1, and -1 for the hits that are
  * left to the networks, all where there is no first pass. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_begin(int32_t *labels,
-    int32_t *n_tracks, etx_context *context, const etx_model *model,
+    int64_t *n_tracks, etx_context *context, const etx_model *model,
     const etx_event *event);
 /* Then what comes after them: labels [n_hits], -1 .. n_hits - 1, have the
  * networks' tracks, too, numbered from n_tracks on. *out is bit by bit that of
  * etx_find_tracks where the networks saw an event of the hits left, in their
  * order. Both halves run on the CPU. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_end(etx_tracks **out,
-    const int32_t *labels, int32_t n_tracks, etx_context *context,
+    const int32_t *labels, int64_t n_tracks, etx_context *context,
     const etx_model *model, const etx_event *event);
 
 /* etx_find_tracks of n_events events: out [n_events] as that gives them, bit by

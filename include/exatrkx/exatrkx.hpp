@@ -678,7 +678,7 @@ inline Tracks find_tracks(
 // the hits that are left to the networks.
 struct FirstPass {
     std::vector<std::int32_t> labels;
-    std::int32_t n_tracks = 0;
+    std::int64_t n_tracks = 0;
 };
 
 // find_tracks before its networks, and after them: labels has their tracks,

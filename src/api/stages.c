@@ -117,7 +117,7 @@ etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
         ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event));
 }
 
-etx_status etx_find_tracks_begin(int32_t *labels, int32_t *n_tracks,
+etx_status etx_find_tracks_begin(int32_t *labels, int64_t *n_tracks,
     etx_context *context, const etx_model *model, const etx_event *event)
 {
     struct etx_scratch_mark mark;
@@ -144,7 +144,7 @@ done:
 
 /* Tracks of etx_find_tracks_begin, then of networks. */
 static etx_status check_labels(const char *function, const int32_t *labels,
-    int64_t n_hits, int32_t n_tracks)
+    int64_t n_hits, int64_t n_tracks)
 {
     const struct etx_range range = {"n_tracks", n_tracks, 0, n_hits};
     etx_status status;
@@ -161,7 +161,7 @@ done:
 }
 
 etx_status etx_find_tracks_end(etx_tracks **out, const int32_t *labels,
-    int32_t n_tracks, etx_context *context, const etx_model *model,
+    int64_t n_tracks, etx_context *context, const etx_model *model,
     const etx_event *event)
 {
     struct etx_arena *arena = NULL;
@@ -178,8 +178,8 @@ etx_status etx_find_tracks_end(etx_tracks **out, const int32_t *labels,
     ETX_SCRATCH(label, arena, event->n_hits, "labels");
     if (event->n_hits > 0)
         memcpy(label, labels, (size_t)event->n_hits * sizeof *label);
-    ETX_CHECK(
-        etx_stage_end_labels(out, label, n_tracks, context, model, event));
+    ETX_CHECK(etx_stage_end_labels(
+        out, label, (int32_t)n_tracks, context, model, event));
 done:
     if (arena != NULL)
         etx_arena_reset(arena, mark);

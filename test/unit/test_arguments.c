@@ -195,7 +195,7 @@ ETX_TEST(test_arguments_stages)
     etx_graph_options options;
     int64_t n_dim = 0;
     int32_t labels[N_HITS] = {0};
-    int32_t n_tracks = 0;
+    int64_t n_tracks = 0;
 
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
     EACH_NULL(etx_embed(A(0, &n_dim), NULL, 0, A(1, o.context), A(2, o.model),

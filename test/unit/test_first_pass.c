@@ -302,7 +302,7 @@ ETX_TEST(test_first_pass_halves)
     scoped_graph *graph = NULL;
     scoped_tracks *tracks = NULL;
     etx_label_options options = {.struct_size = sizeof options};
-    int32_t n_tracks = 0;
+    int64_t n_tracks = 0;
 
     job_find(&job);
     ck_assert_ok(etx_model_label_options(&options, job.model));
@@ -317,7 +317,7 @@ ETX_TEST(test_first_pass_halves)
     ck_assert_ok(etx_graph_label(found, graph, job.context, left, &options));
     for (int64_t k = 0; k < etx_event_n_hits(left); k++)
         if (found[k] >= 0)
-            label[rows[k]] = found[k] + n_tracks;
+            label[rows[k]] = found[k] + (int32_t)n_tracks;
     ck_assert_ok(etx_find_tracks_end(
         &tracks, label, n_tracks, job.context, job.model, job.event));
     job_assert_same_tracks(tracks, job.tracks);
@@ -331,7 +331,7 @@ ETX_TEST(test_first_pass_halves_without_modules)
     scoped_event *bare = etx_test_event(n, etx_event_positions(job.event));
     scoped int32_t *label = etx_test_alloc(n, sizeof *label);
     scoped_tracks *tracks = NULL;
-    int32_t n_tracks = -1;
+    int64_t n_tracks = -1;
 
     ck_assert_ok(
         etx_find_tracks_begin(label, &n_tracks, job.context, job.model, bare));
@@ -347,7 +347,8 @@ ETX_TEST(test_first_pass_halves_without_modules)
 
 /* A label or a number that cannot be. */
 static const struct {
-    int32_t label, n_tracks;
+    int32_t label;
+    int64_t n_tracks;
     const char *text;
 } bad_labels[] = {
     {-2, 0, "label 1 is -2 and not in -1..3"},

@@ -170,7 +170,7 @@ static etx_status run_begin(void *argument)
     struct work *work = argument;
     scoped int32_t *label =
         etx_test_alloc(etx_event_n_hits(work->event), sizeof *label);
-    int32_t n_tracks = 0;
+    int64_t n_tracks = 0;
 
     return etx_find_tracks_begin(
         label, &n_tracks, work->context, work->model, work->event);

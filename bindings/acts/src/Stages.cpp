@@ -228,7 +228,8 @@ std::vector<std::vector<int>> TrackBuilding::operator()(
             for (const std::int32_t hit : tracks[t])
                 found.labels[static_cast<std::size_t>(
                     hits.rows[static_cast<std::size_t>(hit)])] =
-                    found.n_tracks + static_cast<std::int32_t>(t);
+                    static_cast<std::int32_t>(found.n_tracks) +
+                    static_cast<std::int32_t>(t);
     }
     const etx::Tracks tracks =
         etx::find_tracks_end(context.get(), m_model->get(), hits.event, found);

@@ -526,7 +526,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         c.c_void_p, c.c_void_p, etx_context, etx_model, etx_event,
     ]),
     "etx_find_tracks_end": (c.c_int32, [
-        c.c_void_p, c.c_void_p, Int32, etx_context, etx_model, etx_event,
+        c.c_void_p, c.c_void_p, Int64, etx_context, etx_model, etx_event,
     ]),
     "etx_find_tracks_batch": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, Int64, c.c_void_p,
