@@ -183,26 +183,27 @@ typedef struct etx_team {
                        * sum over its graphs; 0: one per graph, so that the
                        * result does not depend on n_ranks */
     int32_t reserved; /* 0 */
-    void *self;       /* first argument of the functions */
+    void *user;       /* first argument of the functions */
     /* All-reduce: values [n] become their sum over the ranks, the same bits on
      * all; exact where all ranks but one have zeros. */
-    etx_status (*sum)(void *self, double *values, int64_t n);
+    etx_status (*sum)(void *user, double *values, int64_t n);
     /* All-gather: all = mine [count[0]] of rank 0, mine [count[1]] of rank 1,
      * and so on. */
     etx_status (*gather)(
-        void *self, uint64_t *all, const uint64_t *mine, const int64_t *count);
-    /* Gradient reduction: sum [n_values] = the sum of n_slices arrays
-     * [n_values], the same bits on all ranks. Rank owner[k] has slice[k]
-     * [n_slices], which it may overwrite; on other ranks slice[k] is NULL. To
-     * be independent of n_ranks the sum must be that of etx_gradient_sum. */
-    etx_status (*sum_slices)(void *self, float *sum, int64_t n_values,
+        void *user, uint64_t *all, const uint64_t *mine, const int64_t *count);
+    /* Gradient reduction: sum [n_values] = the sum of the arrays slice[k]
+     * [n_values], the same bits on all ranks; owner and slice [n_slices]. Rank
+     * owner[k] has slice[k], which it may overwrite; on other ranks slice[k] is
+     * NULL. To be independent of n_ranks the sum must be that of
+     * etx_gradient_sum. */
+    etx_status (*sum_slices)(void *user, float *sum, int64_t n_values,
         int64_t n_slices, const int32_t *owner, float *const *slice);
     /* In place of sum_slices for trainers with a context on a device, or NULL:
      * gradients then come to the host. slice[k] [n_values] in memory of this
      * rank's device, k = 0 .. n_slices - 1, complete, becomes that of rank
      * owner[k] before it returns; the trainer adds them there, as
      * etx_gradient_sum does. */
-    etx_status (*share_slices)(void *self, float *const *slice,
+    etx_status (*share_slices)(void *user, float *const *slice,
         int64_t n_values, int64_t n_slices, const int32_t *owner);
 } etx_team;
 

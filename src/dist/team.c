@@ -159,10 +159,10 @@ done:
 
 /* ------------------------------------------------ functions of the team -- */
 
-static etx_status sum_slices(void *self, float *out, int64_t n_values,
+static etx_status sum_slices(void *user, float *out, int64_t n_values,
     int64_t n_slices, const int32_t *owner, float *const *slice)
 {
-    struct etx_dist *dist = self;
+    struct etx_dist *dist = user;
     struct slices_sum sum = {.dist = dist,
         .n_values = n_values,
         .n_slices = n_slices,
@@ -180,10 +180,10 @@ done:
 }
 
 /* Of ranks with devices: every rank gets all gradients. */
-static etx_status share_slices(void *self, float *const *slice,
+static etx_status share_slices(void *user, float *const *slice,
     int64_t n_values, int64_t n_slices, const int32_t *owner)
 {
-    struct etx_dist *dist = self;
+    struct etx_dist *dist = user;
     etx_status status;
 
     ETX_CHECK(etx_comm_barrier(dist->comm));
@@ -192,9 +192,9 @@ done:
     return status;
 }
 
-static etx_status sum_values(void *self, double *values, int64_t n)
+static etx_status sum_values(void *user, double *values, int64_t n)
 {
-    struct etx_dist *dist = self;
+    struct etx_dist *dist = user;
     etx_status status;
 
     ETX_CHECK(etx_comm_barrier(dist->comm));
@@ -204,9 +204,9 @@ done:
 }
 
 static etx_status gather_words(
-    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
+    void *user, uint64_t *all, const uint64_t *mine, const int64_t *count)
 {
-    struct etx_dist *dist = self;
+    struct etx_dist *dist = user;
     etx_status status;
 
     ETX_CHECK(etx_comm_barrier(dist->comm));
@@ -226,7 +226,7 @@ etx_status etx_dist_team(etx_team *out, etx_dist *dist)
         .n_ranks = dist->comm->n_ranks,
         .assignment = dist->options.assignment,
         .is_fast = dist->options.is_fast,
-        .self = dist,
+        .user = dist,
         .sum = sum_values,
         .gather = gather_words,
         .sum_slices = sum_slices,

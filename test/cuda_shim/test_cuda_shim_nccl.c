@@ -115,7 +115,7 @@ static void work_on_devices(struct rank *rank, etx_dist *dist)
     rank->status = etx_dist_team(&team, dist);
     if (rank->status == ETX_OK)
         rank->status = team.share_slices(
-            team.self, rank->slice, N_VALUES, N_SLICES, owner);
+            team.user, rank->slice, N_VALUES, N_SLICES, owner);
     for (int32_t k = 0; k < N_SLICES; k++)
         for (int64_t i = 0; i < N_VALUES; i++)
             rank->n_wrong += rank->slice[k][i] != value_of(k, i);

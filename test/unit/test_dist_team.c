@@ -97,9 +97,9 @@ struct lone {
     double half[2 * N_HASHES]; /* of rank 0 */
 };
 
-static etx_status sum_alone(void *self, double *values, int64_t n)
+static etx_status sum_alone(void *user, double *values, int64_t n)
 {
-    struct lone *lone = self;
+    struct lone *lone = user;
 
     if (++lone->n_sums > 1)
         return ETX_OK;
@@ -114,17 +114,17 @@ static etx_status sum_alone(void *self, double *values, int64_t n)
 }
 
 static etx_status gather_alone(
-    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
+    void *user, uint64_t *all, const uint64_t *mine, const int64_t *count)
 {
-    (void)self;
+    (void)user;
     memcpy(all, mine, (size_t)count[0] * sizeof *all);
     return ETX_OK;
 }
 
-static etx_status sum_slices_alone(void *self, float *sum, int64_t n_values,
+static etx_status sum_slices_alone(void *user, float *sum, int64_t n_values,
     int64_t n_slices, const int32_t *owner, float *const *slice)
 {
-    (void)self;
+    (void)user;
     memset(sum, 0, (size_t)n_values * sizeof *sum);
     for (int64_t k = 0; k < n_slices; k++)
         for (int64_t v = 0; owner[k] == 0 && v < n_values; v++)
@@ -136,7 +136,7 @@ static etx_team make_lone(struct lone *lone)
 {
     return (etx_team){.struct_size = sizeof(etx_team),
         .n_ranks = 2,
-        .self = lone,
+        .user = lone,
         .sum = sum_alone,
         .gather = gather_alone,
         .sum_slices = sum_slices_alone};
@@ -201,23 +201,23 @@ ETX_TEST(test_dist_team_compares_every_learning_rate)
                                          "0.5}}"));
 }
 
-static etx_status fail_sum(void *self, double *values, int64_t n)
+static etx_status fail_sum(void *user, double *values, int64_t n)
 {
-    (void)self, (void)values, (void)n;
+    (void)user, (void)values, (void)n;
     return ETX_ERR_DEVICE;
 }
 
 static etx_status fail_gather(
-    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
+    void *user, uint64_t *all, const uint64_t *mine, const int64_t *count)
 {
-    (void)self, (void)all, (void)mine, (void)count;
+    (void)user, (void)all, (void)mine, (void)count;
     return 7;
 }
 
-static etx_status fail_sum_slices(void *self, float *sum, int64_t n_values,
+static etx_status fail_sum_slices(void *user, float *sum, int64_t n_values,
     int64_t n_slices, const int32_t *owner, float *const *slice)
 {
-    (void)self, (void)sum, (void)n_values, (void)n_slices, (void)owner;
+    (void)user, (void)sum, (void)n_values, (void)n_slices, (void)owner;
     (void)slice;
     return INT32_MIN;
 }

@@ -379,7 +379,7 @@ class etx_team(c.Structure):
         ("assignment", c.c_int32),
         ("is_fast", c.c_int32),
         ("reserved", c.c_int32),
-        ("self", c.c_void_p),
+        ("user", c.c_void_p),
         ("sum", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64)),
         ("gather", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)),
         ("sum_slices", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p)),

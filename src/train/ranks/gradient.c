@@ -210,7 +210,7 @@ static etx_status sum_on_host(float *gradient,
     etx_callback_begin(&kept);
     ETX_CHECK(etx_callback_end(&kept, "sum_slices",
         team->sum_slices(
-            team->self, total, n, slices->n, slices->owner, slices->array)));
+            team->user, total, n, slices->n, slices->owner, slices->array)));
     ETX_CHECK(etx_memory_to_device(
         sum->context->stream->memory, gradient, total, n, sizeof *total));
 done:
@@ -236,7 +236,7 @@ static etx_status sum_on_device(float *gradient,
     ETX_CHECK(etx_memory_synchronize(stream->memory));
     etx_callback_begin(&kept);
     ETX_CHECK(etx_callback_end(&kept, "share_slices",
-        team->share_slices(team->self, array, n, slices->n, slices->owner)));
+        team->share_slices(team->user, array, n, slices->n, slices->owner)));
     for (int64_t stride = 1; stride < slices->n; stride *= 2)
         for (int64_t k = 0; k + stride < slices->n; k += 2 * stride)
             ETX_CHECK(add_to(sum->context, array[k], array[k + stride], n));

@@ -52,7 +52,7 @@ etx_status etx_team_sum(const etx_team *team, double *values, int64_t n)
     if (team->n_ranks == 1)
         return ETX_OK;
     etx_callback_begin(&kept);
-    return etx_callback_end(&kept, "sum", team->sum(team->self, values, n));
+    return etx_callback_end(&kept, "sum", team->sum(team->user, values, n));
 }
 
 /* Other instruction sets give other bits. */

@@ -90,7 +90,7 @@ static etx_status gather_ranks(
         &all.key, all.n, sizeof *all.key, "validation scores"));
     etx_callback_begin(&kept);
     ETX_CHECK(etx_callback_end(
-        &kept, "gather", team->gather(team->self, all.key, list->key, count)));
+        &kept, "gather", team->gather(team->user, all.key, list->key, count)));
     etx_score_list_clear(list);
     *list = all;
     all.key = NULL;
