@@ -119,12 +119,17 @@ static int write_parameters(const struct options *o, const etx_tracks *tracks,
 static int write_resolved(const struct options *o, const etx_event *event,
     const etx_tracks *tracks, const etx_track_parameters *parameters)
 {
+    etx_resolve_options options;
     etx_tracks *left = NULL;
     int failed = 0;
 
-    if (etx_tracks_resolve(&left, tracks, parameters,
-            o->max_shared < 0 ? 0 : (int32_t)o->max_shared,
-            o->min_hits < 0 ? 4 : (int32_t)o->min_hits) ||
+    if (etx_resolve_options_init(&options, sizeof options))
+        return program_failed(NULL);
+    if (o->max_shared >= 0)
+        options.max_shared = (int32_t)o->max_shared;
+    if (o->min_hits >= 0)
+        options.min_hits = (int32_t)o->min_hits;
+    if (etx_tracks_resolve(&left, tracks, parameters, &options) ||
         etx_tracks_write_csv(left, event, o->resolved))
         failed = program_failed(o->resolved);
     etx_tracks_free(left);

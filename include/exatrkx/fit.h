@@ -94,17 +94,28 @@ ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_select(etx_tracks **out,
     const etx_tracks *tracks, const uint8_t *keep, const uint8_t *drop);
 
+/* Which of the tracks that share hits stay. */
+typedef struct etx_resolve_options {
+    uint32_t struct_size; /* set by etx_resolve_options_init */
+    int32_t max_shared;   /* hits that better tracks may have, too; default 0 */
+    int32_t min_hits; /* left of a track, or it goes; at least 1, default 4 */
+} etx_resolve_options;
+
+/* Defaults for all fields; errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_resolve_options_init(
+    etx_resolve_options *options, size_t struct_size);
+
 /* Ambiguity resolution: of tracks that share hits the better ones, by their fit
  * parameters [number of tracks]. Best first, a track keeps its hits while at
  * most max_shared of them are hits of better tracks; otherwise it loses these,
- * and goes when fewer than min_hits (at least 1) are left. Better is the track
- * with more hits less holes, of equals that with less chi2 per degree of
- * freedom, then the earlier; tracks not fitted are last. Tracks keep their
- * order. ETX_ERR_ARGUMENT also for a chi2 that is negative or not finite and
- * for negative n_holes. */
+ * and goes when fewer than min_hits are left. Better is the track with more
+ * hits less holes, of equals that with less chi2 per degree of freedom, then
+ * the earlier; tracks not fitted are last. Tracks keep their order. options
+ * NULL: the defaults. ETX_ERR_ARGUMENT also for a chi2 that is negative or not
+ * finite and for negative n_holes. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_resolve(etx_tracks **out,
     const etx_tracks *tracks, const etx_track_parameters *parameters,
-    int32_t max_shared, int32_t min_hits);
+    const etx_resolve_options *options);
 
 #ifdef __cplusplus
 }

@@ -97,11 +97,9 @@ etx_status etx_tracks_select(etx_tracks **out, const etx_tracks *tracks,
 }
 
 etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
-    const etx_track_parameters *parameters, int32_t max_shared,
-    int32_t min_hits)
+    const etx_track_parameters *parameters, const etx_resolve_options *options)
 {
-    const struct etx_range ranges[] = {{"max_shared", max_shared, 0, INT32_MAX},
-        {"min_hits", min_hits, 1, INT32_MAX}};
+    etx_resolve_options used;
     etx_status status;
     fenv_t host;
 
@@ -109,8 +107,9 @@ etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks), ETX_END));
     ETX_CHECK(etx_check_array(__func__,
         ETX_ARRAY(parameters, tracks->n_tracks, etx_track_parameters)));
-    ETX_CHECK(
-        etx_check_ranges(__func__, ranges, sizeof ranges / sizeof *ranges));
+    etx_options_preset(&used, &etx_resolve_options_type);
+    ETX_CHECK(etx_options_accept(
+        &used, __func__, options, &etx_resolve_options_type));
     for (int64_t t = 0; t < tracks->n_tracks; t++) {
         if (!(parameters[t].chi2 >= 0.0 && parameters[t].chi2 <= DBL_MAX))
             ETX_FAIL(ETX_ERR_ARGUMENT,
@@ -121,8 +120,8 @@ etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
                 "%s: n_holes %d of track %" PRId64 " is negative", __func__,
                 parameters[t].n_holes, t);
     }
-    ETX_CHECK(
-        etx_resolve_tracks(out, tracks, parameters, max_shared, min_hits));
+    ETX_CHECK(etx_resolve_tracks(
+        out, tracks, parameters, used.max_shared, used.min_hits));
 done:
     return etx_call_end(&host, status);
 }

@@ -114,6 +114,13 @@ static const struct etx_field fit_fields[] = {
 #undef S
 };
 
+static const struct etx_field resolve_fields[] = {
+#define S etx_resolve_options
+    FIELD(S, max_shared, 0, 0, INT32_MAX),
+    FIELD(S, min_hits, 4, 1, INT32_MAX),
+#undef S
+};
+
 static const struct etx_field evaluation_fields[] = {
 #define S etx_evaluation_options
     FIELD(S, matching, ETX_MATCH_DOUBLE_MAJORITY, ETX_MATCH_DOUBLE_MAJORITY,

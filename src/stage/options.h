@@ -26,6 +26,7 @@
     X(first_pass, "etx_first_pass_options", min_hits)                          \
     X(module_map, "etx_module_map_options", margin)                            \
     X(fit, "etx_fit_options", max_z)                                           \
+    X(resolve, "etx_resolve_options", min_hits)                                \
     X(evaluation, "etx_evaluation_options", charged_only)
 
 #define ETX_OPTIONS_TYPE(name, text, last)                                     \

@@ -412,7 +412,7 @@ CALL(resolve_tracks)
     static const etx_track_parameters parameters[N_PARTICLES];
 
     return etx_tracks_resolve(
-        &world->out.tracks, world->tracks, parameters, 1, 3);
+        &world->out.tracks, world->tracks, parameters, NULL);
 }
 
 /* What outputs hold before a call that leaves them when it fails. */

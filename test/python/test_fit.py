@@ -96,6 +96,8 @@ class Fit(unittest.TestCase):
         self.assertTrue(np.array_equal(left.hits, self.tracks.hits))
         every = exatrkx.resolve_tracks(again, fit, max_shared=self.tracks.n_hits)
         self.assertEqual(len(every), 2 * len(self.tracks))
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "min_hits 0 is below 1"):
+            exatrkx.resolve_tracks(again, fit, min_hits=0)
         with self.assertRaises(ValueError):
             exatrkx.resolve_tracks(self.tracks, fit)
         first = exatrkx.select_tracks(self.tracks, np.arange(len(self.tracks)) < 1)

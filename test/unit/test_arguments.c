@@ -282,7 +282,7 @@ ETX_TEST(test_arguments_graphs)
                   A(3, o.model), A(4, o.event), &exchange),
         "scores", "part", "context", "model", "event");
     EACH_NULL(etx_tracks_resolve(
-                  A(0, &o.new_tracks), A(1, o.tracks), A(2, parameters), 1, 1),
+                  A(0, &o.new_tracks), A(1, o.tracks), A(2, parameters), NULL),
         "out", "tracks", "parameters");
     EACH_NULL(etx_context_timing(A(0, &timing), A(1, o.context), 0), "out",
         "context");
@@ -543,6 +543,8 @@ ETX_TEST(test_arguments_options)
     BAD_OPTIONS(fit, n_r, -1,
         etx_fit_tracks(parameters, NULL, o.tracks, o.context, NULL, o.event,
             o.detector, &options));
+    BAD_OPTIONS(resolve, min_hits, 0,
+        etx_tracks_resolve(&o.new_tracks, o.tracks, parameters, &options));
     BAD_OPTIONS(evaluation, matching, 3,
         etx_evaluate(&counts, o.event, o.tracks, &options));
     BAD_OPTIONS(evaluation, matching, 3,

@@ -244,6 +244,7 @@ IO_TEST(test_io_tracks_ids, .rows = ROWS(ids_rows))
     static const etx_track_parameters fitted[3] = {
         {.n_degrees = 1}, {.n_degrees = 1}, {.n_degrees = 1}};
     const struct ids_row *row = &ids_rows[_i];
+    etx_resolve_options options;
     scoped_event *event = make_event();
     scoped_tracks *tracks = NULL;
     scoped_tracks *some = NULL;
@@ -264,7 +265,9 @@ IO_TEST(test_io_tracks_ids, .rows = ROWS(ids_rows))
     ck_assert_ok(etx_tracks_select(&some, tracks, keep, NULL));
     ck_assert_int_eq(etx_tracks_count(some), 2);
     ck_assert_mem_eq(etx_tracks_ids(some), row->ids + 1, 2 * sizeof *row->ids);
-    ck_assert_ok(etx_tracks_resolve(&left, tracks, fitted, 0, 1));
+    ck_assert_ok(etx_resolve_options_init(&options, sizeof options));
+    options.min_hits = 1;
+    ck_assert_ok(etx_tracks_resolve(&left, tracks, fitted, &options));
     ck_assert_int_eq(etx_tracks_count(left), 3);
     ck_assert_mem_eq(etx_tracks_ids(left), row->ids, sizeof row->ids);
 }

@@ -169,6 +169,7 @@ static const char *const bounds[] = {
     "n_z 0..16384, max_r 0..finite, max_z 0..finite, energy_loss 0..10, "
     "map_x -1000000..1000000, map_y -1000000..1000000, "
     "map_z -1000000..1000000",
+    "max_shared 0..2147483647, min_hits 1..2147483647",
     "matching 0..2, matching_fraction 0.5..below 1, min_pt 0..finite, "
     "max_eta positive..inf, min_particle_hits 1..2147483647, "
     "min_track_hits 1..2147483647, charged_only 0..1",

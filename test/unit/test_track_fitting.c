@@ -1030,6 +1030,7 @@ ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
     int64_t offsets[4] = {0};
     int32_t hits[18];
     etx_track_parameters parameters[3] = {{.chi2 = 0.0}};
+    etx_resolve_options options;
     scoped_tracks *tracks = NULL;
     scoped_tracks *left = NULL;
     int64_t n = 0;
@@ -1043,8 +1044,12 @@ ETX_TEST(test_track_fitting_resolve, .rows = ROWS(resolved))
             hits[offsets[t + 1]++] = resolved[_i].hits[t][k];
     }
     ck_assert_ok(etx_tracks_from_lists(&tracks, 18, 3, offsets, hits));
+    ck_assert_ok(etx_resolve_options_init(&options, sizeof options));
+    options.max_shared = resolved[_i].max_shared;
+    options.min_hits = resolved[_i].min_hits;
     ck_assert_ok(etx_tracks_resolve(&left, tracks, parameters,
-        resolved[_i].max_shared, resolved[_i].min_hits));
+        resolved[_i].max_shared == 0 && resolved[_i].min_hits == 4 ? NULL
+                                                                   : &options));
     ck_assert_int_eq(etx_tracks_n_hits(left), 18);
     for (int t = 0; t < 3; t++) {
         const int32_t n_left = resolved[_i].left[t];
@@ -1070,21 +1075,17 @@ ETX_TEST(test_track_fitting_resolve_refused)
     etx_tracks *left = NULL;
 
     ck_assert_ok(etx_tracks_from_lists(&tracks, 2, 1, offsets, hits));
-    ck_assert_refused(
-        etx_tracks_resolve(&left, tracks, &parameters, -1, 1), "max_shared");
-    ck_assert_refused(
-        etx_tracks_resolve(&left, tracks, &parameters, 0, 0), "min_hits");
     parameters.chi2 = NAN;
-    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, NULL),
         "chi2 nan of track 0");
     parameters.chi2 = HUGE_VAL;
-    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, NULL),
         "chi2 inf of track 0");
     parameters.chi2 = -1.0;
-    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, NULL),
         "chi2 -1 of track 0");
     parameters = (etx_track_parameters){.chi2 = 1.0, .n_holes = -1};
-    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, 0, 1),
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, NULL),
         "n_holes -1 of track 0");
     ck_assert_ptr_null(left);
 }

@@ -227,11 +227,26 @@ static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
     use_rates(&guarded.report);
 }
 
+static void use_resolve(
+    const etx_tracks *tracks, const etx_track_parameters *parameters)
+{
+    etx_tracks *left = NULL;
+    etx_resolve_options options;
+
+    if (fails("resolve options",
+            etx_resolve_options_init(&options, sizeof options)))
+        return;
+    SET_NEWER(&options);
+    if (!fails(
+            "resolve", etx_tracks_resolve(&left, tracks, parameters, &options)))
+        printf("%d left\n", (int)etx_tracks_count(left));
+    etx_tracks_free(left);
+}
+
 static void use_fit(etx_context *context, const etx_event *event,
     const etx_detector *detector, const etx_tracks *tracks)
 {
     static etx_track_parameters parameters[1000];
-    etx_tracks *left = NULL;
     etx_fit_options options;
 
     if (fails("fit options", etx_fit_options_init(&options, sizeof options)) ||
@@ -242,9 +257,7 @@ static void use_fit(etx_context *context, const etx_event *event,
     if (!fails("fit", etx_fit_tracks(parameters, NULL, tracks, context, NULL,
                           event, detector, &options)))
         printf("q/pT %.9g\n", parameters[0].q_over_pt);
-    if (!fails("resolve", etx_tracks_resolve(&left, tracks, parameters, 0, 4)))
-        printf("%d left\n", (int)etx_tracks_count(left));
-    etx_tracks_free(left);
+    use_resolve(tracks, parameters);
 }
 
 static void use_report(etx_context *context, const etx_event *event)

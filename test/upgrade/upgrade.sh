@@ -122,8 +122,8 @@ fi
 call newer "$lib"
 expect newer 'a newer'
 call newer "$lib" set
-if [ "$code" != 6 ] ||
-    [ "$(grep -c 'a newer library' "$out/newer.out")" != 6 ]; then
+if [ "$code" != 7 ] ||
+    [ "$(grep -c 'a newer library' "$out/newer.out")" != 7 ]; then
     echo 'a newer field was not refused' >&2
     cat "$out/newer.out" >&2
     exit 1

@@ -308,6 +308,14 @@ class etx_fit_options(c.Structure):
     ]
 
 
+class etx_resolve_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("max_shared", c.c_int32),
+        ("min_hits", c.c_int32),
+    ]
+
+
 class etx_graph_options(c.Structure):
     _fields_ = [
         ("struct_size", c.c_uint32),
@@ -400,6 +408,7 @@ STRUCTS = (
     etx_evaluation,
     etx_track_parameters,
     etx_fit_options,
+    etx_resolve_options,
     etx_graph_options,
     etx_part_exchange,
     etx_module_map_options,
@@ -564,8 +573,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "etx_tracks_select": (c.c_int32, [
         c.c_void_p, etx_tracks, c.c_void_p, c.c_void_p,
     ]),
+    "etx_resolve_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_tracks_resolve": (c.c_int32, [
-        c.c_void_p, etx_tracks, c.c_void_p, Int32, Int32,
+        c.c_void_p, etx_tracks, c.c_void_p, c.c_void_p,
     ]),
     "etx_graph_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_graph_build_radius": (c.c_int32, [

@@ -140,6 +140,9 @@ def resolve_tracks(
         raise ValueError(
             f"parameters of {len(parameters)} tracks, there are {len(tracks)}"
         )
+    options = _library.defaults(
+        _declarations.etx_resolve_options, max_shared=max_shared, min_hits=min_hits
+    )
     rows = np.zeros(len(tracks), _declarations.etx_track_parameters)
     for name in ("chi2", "n_degrees", "n_holes"):
         rows[name] = getattr(parameters, name)
@@ -149,7 +152,6 @@ def resolve_tracks(
             "etx_tracks_resolve",
             _handle.pointer("tracks", tracks),
             address(rows),
-            max_shared,
-            min_hits,
+            ctypes.byref(options),
         )
     )
