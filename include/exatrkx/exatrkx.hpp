@@ -655,7 +655,7 @@ inline std::vector<float> embed(
 }
 
 // Tracks of a scored graph; event is for walkthrough and best first.
-inline Tracks label(Context &context, const Graph &graph,
+inline Tracks build_tracks(Context &context, const Graph &graph,
     const etx_label_options &options, const Event *event = nullptr)
 {
     etx_tracks *out = nullptr;

@@ -78,7 +78,7 @@ def torch_edges(given: Given) -> None:
     own = [torch.from_dlpack(array).clone() for array in arrays]
     found = exatrkx.Graph.from_edges(graph.n_nodes, *own, context=given.context)
     scores = [
-        exatrkx.score(each, given.model, given.event, given.context).scores
+        exatrkx.score_graph(each, given.model, given.event, given.context).scores
         for each in (found, graph)
     ]
     np.testing.assert_array_equal(*scores)

@@ -52,7 +52,7 @@ void test_pipeline(const etx::Model &model, const etx::Event &event)
     require(graph.scores().size() == graph.src().size(), "scores of a filter");
     graph.score(context, model, event);
     const etx::Tracks labels =
-        etx::label(context, graph, model.label_options(), &event);
+        etx::build_tracks(context, graph, model.label_options(), &event);
     require(labels.size() >= tracks.size() && tracks.size() > 10, "tracks");
     require(tracks[0].size() >= 3 && tracks[0][0] < event.n_hits(), "a track");
     require(graph.offsets()[graph.n_nodes()] == graph.n_edges(), "offsets");
@@ -111,7 +111,8 @@ void test_arrays()
     require(etx_graph_n_edge_features(graph.get()) == 3, "edge features");
     require_error(ETX_ERR_ARGUMENT, "edge features has 5 values, expected 6",
         [&] { graph.set_edge_features(3, std::vector<float>(5)); });
-    const etx::Tracks tracks = etx::label(context, graph, etx::label_options());
+    const etx::Tracks tracks =
+        etx::build_tracks(context, graph, etx::label_options());
     require(tracks.size() == 1 && tracks[0].size() == 3, "one track");
     const etx::Graph own =
         etx::Graph::from_edges(4, graph.src(), graph.dst(), graph.scores());

@@ -68,7 +68,7 @@ def score(path: str, stage: str, x: np.ndarray, edges: np.ndarray) -> np.ndarray
     event = exatrkx.Event.from_arrays(np.zeros((len(x), 3)), features=x.astype("f4"))
     graph = exatrkx.Graph.from_edges(len(x), *edges)
     # A cut of 0 keeps all edges.
-    compute = exatrkx.filter_graph if stage == "filter" else exatrkx.score
+    compute = exatrkx.filter_graph if stage == "filter" else exatrkx.score_graph
     found = np.zeros(len(graph), "f4")
     found[graph.order] = compute(graph, model, event, exatrkx.Context(1)).scores
     return found

@@ -151,7 +151,7 @@ class TestAcorn(ConvertCase):
         if model == "MetricLearning":
             return exatrkx.embed(loaded, event)
         graph = exatrkx.Graph.from_edges(len(self.x), *self.edges)
-        run = exatrkx.filter_graph if model == "Filter" else exatrkx.score
+        run = exatrkx.filter_graph if model == "Filter" else exatrkx.score_graph
         found = np.zeros(len(graph), "f4")
         found[graph.order] = run(graph, loaded, event, exatrkx.Context(1)).scores
         return found

@@ -161,7 +161,7 @@ class DeviceInputs(support.LibraryCase):
     def test_tracks(self) -> None:
         """The same from a graph on the device as from one on the host."""
         graph = self.graph
-        scored = exatrkx.score(graph, self.model, self.event, self.keeping)
+        scored = exatrkx.score_graph(graph, self.model, self.event, self.keeping)
         found = exatrkx.Graph.from_edges(
             graph.n_nodes,
             graph.src_device,
@@ -169,7 +169,7 @@ class DeviceInputs(support.LibraryCase):
             graph.scores_device,
             context=self.keeping,
         )
-        again = exatrkx.score(found, self.model, self.event, self.keeping)
+        again = exatrkx.score_graph(found, self.model, self.event, self.keeping)
         np.testing.assert_array_equal(again.scores, scored.scores)
 
     def test_refused(self) -> None:

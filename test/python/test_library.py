@@ -114,10 +114,10 @@ class TestPipeline(LibraryCase):
         self.assertIsNone(graph.scores)
         passed = exatrkx.filter_graph(graph, model, event)
         before = passed.scores.copy()
-        scored = exatrkx.score(passed, model, event)
+        scored = exatrkx.score_graph(passed, model, event)
         self.assertTrue(np.array_equal(before, passed.scores))
         self.assertFalse(np.array_equal(before, scored.scores))
-        tracks = exatrkx.label(scored, model.label_options, event=event)
+        tracks = exatrkx.build_tracks(scored, model.label_options, event=event)
         completed = exatrkx.complete_tracks(tracks, model, event)
         self.assertTrue(np.array_equal(completed.labels, self.tracks.labels))
         none = exatrkx.CompletionOptions(max_distance=0, max_join=0, max_random=0.3)
@@ -125,7 +125,7 @@ class TestPipeline(LibraryCase):
         self.assertTrue(np.array_equal(same.labels, tracks.labels))
         again = exatrkx.learn_completion(model, [event], none)
         self.assertEqual(again.completion_options, none)
-        fewer = exatrkx.label(scored, model.label_options, event=event, min_hits=10)
+        fewer = exatrkx.build_tracks(scored, model.label_options, event=event, min_hits=10)
         self.assertLess(len(fewer), len(tracks))
 
     def test_module_map(self) -> None:
@@ -221,7 +221,7 @@ class TestPipeline(LibraryCase):
         with self.assertRaisesRegex(exatrkx.ArgumentError, "no scores"):
             bare = exatrkx.Graph.from_edges(passed.n_nodes, passed.src, passed.dst)
             exatrkx.score_triplets(triplets, bare, *arguments)
-        graph = exatrkx.score(passed, *arguments)
+        graph = exatrkx.score_graph(passed, *arguments)
         scored = exatrkx.score_triplets(triplets, graph, *arguments)
         self.assertIsNone(triplets.scores)
         self.assertGreater(len(scored), 0)
@@ -492,7 +492,7 @@ class TestErrors(LibraryCase):
             ("Completion", lambda: exatrkx.learn_completion(*of_event[:2], given)),
             ("FirstPass", lambda: exatrkx.learn_first_pass(*of_event[:2], given)),
             ("ModuleMap", lambda: exatrkx.learn_module_map(*of_event[:2], exatrkx.FirstPassOptions())),
-            ("Label", lambda: exatrkx.label(graph, given)),
+            ("Label", lambda: exatrkx.build_tracks(graph, given)),
             ("Fit", lambda: exatrkx.fit_tracks(self.event, self.tracks, self.detector, options=given)),
         ):
             text = f"options: .*Options, expected exatrkx.{wanted}Options"
@@ -505,7 +505,7 @@ class TestErrors(LibraryCase):
         self.assertEqual(graph.n_nodes, 4)
         for wrong in (2**32 + 2, np.int64(2**32 + 2)):
             with self.assertRaisesRegex(ValueError, "min_hits"):
-                exatrkx.label(graph, min_hits=wrong, context=self.context)
+                exatrkx.build_tracks(graph, min_hits=wrong, context=self.context)
         for wrong in (2**64 + 4, -(2**63) - 1):
             with self.assertRaisesRegex(OverflowError, f"{wrong} .* 64 bits"):
                 exatrkx.Graph.from_edges(wrong, [0], [1])

@@ -101,8 +101,8 @@ class TestNames(LibraryCase):
         for name, call in (
             ("model", lambda: exatrkx.find_tracks(None, self.event)),
             ("event", lambda: exatrkx.find_tracks(self.model, None)),
-            ("graph", lambda: exatrkx.label(None)),
-            ("event", lambda: exatrkx.score(graph, self.model, None)),
+            ("graph", lambda: exatrkx.build_tracks(None)),
+            ("event", lambda: exatrkx.score_graph(graph, self.model, None)),
             ("positions", lambda: exatrkx.Event.from_arrays(None)),
             ("src", lambda: exatrkx.Graph.from_edges(2, None, [1])),
             ("labels", lambda: exatrkx.Tracks.from_labels(None)),

@@ -64,7 +64,7 @@ class TestReference(LibraryCase):
             x, (src, dst) = data["lrt_x"], data["lrt_edges"]
             logits = data["lrt_logit_f64"]
         graph = exatrkx.Graph.from_edges(len(x), src, dst)
-        scored = exatrkx.score(graph, model, self.event_of(x), self.context)
+        scored = exatrkx.score_graph(graph, model, self.event_of(x), self.context)
         self.check(scored.scores, logits[scored.order])
 
     def test_filter(self) -> None:
@@ -97,7 +97,7 @@ class TestReference(LibraryCase):
         src, dst = read("filtered_edges").astype("i4")
         scores = sigmoid(read("gnn_logits")).astype("f4")
         scored = exatrkx.Graph.from_edges(len(points), src, dst, scores)
-        labels = exatrkx.label(scored, cut=0.75, min_hits=1).labels
+        labels = exatrkx.build_tracks(scored, cut=0.75, min_hits=1).labels
         recorded = read("labels").astype("i4").tolist()
         ours = labels[: len(recorded)].tolist()  # they left out the last hit
         n_same = len(set(zip(ours, recorded, strict=True)))

@@ -222,7 +222,8 @@ std::vector<std::vector<int>> TrackBuilding::operator()(
         const etx::Graph graph =
             graphOf(tensors, hits.left().n_hits(), context.get(), execContext);
         const etx::Tracks tracks =
-            etx::label(context.get(), graph, m_model->labels(), &hits.left());
+            etx::build_tracks(
+                context.get(), graph, m_model->labels(), &hits.left());
 
         for (std::size_t t = 0; t < tracks.size(); t++)
             for (const std::int32_t hit : tracks[t])

@@ -57,14 +57,14 @@ if TYPE_CHECKING:
     from ._options import LabelOptions as LabelOptions
     from ._options import ModuleMapOptions as ModuleMapOptions
     from ._stages import build_graph as build_graph
+    from ._stages import build_tracks as build_tracks
     from ._stages import complete_tracks as complete_tracks
     from ._stages import embed as embed
     from ._stages import filter_graph as filter_graph
     from ._stages import find_long_tracks as find_long_tracks
     from ._stages import find_tracks as find_tracks
     from ._stages import find_tracks_batch as find_tracks_batch
-    from ._stages import label as label
-    from ._stages import score as score
+    from ._stages import score_graph as score_graph
     from ._stages import score_triplets as score_triplets
     from ._tracks import Tracks as Tracks
     from ._training import Report as Report
@@ -95,8 +95,8 @@ _NAMES_OF = {
     "_options": "CompletionOptions FirstPassOptions FitOptions LabelOptions "
     "ModuleMapOptions",
     "plotting.phoenix": "write_phoenix",
-    "_stages": "build_graph complete_tracks embed filter_graph find_long_tracks find_tracks "
-    "find_tracks_batch label score score_triplets",
+    "_stages": "build_graph build_tracks complete_tracks embed filter_graph "
+    "find_long_tracks find_tracks find_tracks_batch score_graph score_triplets",
     "_tracks": "Tracks",
     "_training": "Report Trainer learn_completion learn_first_pass "
     "learn_module_map train",

@@ -136,7 +136,7 @@ def filter_graph(
     return Graph(chosen._owned(made))
 
 
-def score(
+def score_graph(
     graph: Graph, model: Model, event: Event, context: Context | None = None
 ) -> Graph:
     """A new graph: the same edges with the scores of the model's graph neural
@@ -189,7 +189,7 @@ def copy_of(graph: Graph, context: Context) -> Graph:
     return made
 
 
-def label(
+def build_tracks(
     graph: Graph,
     options: LabelOptions | None = None,
     *,

@@ -111,7 +111,7 @@ def purities(model: Path, validation: Sequence[str], cut: float) -> tuple[float,
     folders = [exatrkx.Events(path, detector=detector) for path in validation]
     for event in (event for events in folders for event in events):
         graph = exatrkx.build_graph(loaded, event)
-        graph = exatrkx.score(
+        graph = exatrkx.score_graph(
             exatrkx.filter_graph(graph, loaded, event), loaded, event
         )
         above = graph.scores >= cut

@@ -37,8 +37,8 @@ def networks_alone(
     def find(event: exatrkx.Event) -> exatrkx.Tracks:
         graph = exatrkx.build_graph(model, event, context)
         graph = exatrkx.filter_graph(graph, model, event, context)
-        graph = exatrkx.score(graph, model, event, context)
-        return exatrkx.label(graph, labels, event=event, context=context)
+        graph = exatrkx.score_graph(graph, model, event, context)
+        return exatrkx.build_tracks(graph, labels, event=event, context=context)
 
     return find
 

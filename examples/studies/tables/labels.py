@@ -39,7 +39,7 @@ def score(
     for event in events:
         candidates = exatrkx.build_graph(model, event, context)
         filtered = exatrkx.filter_graph(candidates, model, event, context)
-        graphs.append(exatrkx.score(filtered, model, event, context))
+        graphs.append(exatrkx.score_graph(filtered, model, event, context))
     return model, graphs
 
 
@@ -52,7 +52,7 @@ def line(
 ) -> Row:
     """The rates of one way to label, after cells."""
     tracks = [
-        exatrkx.label(graph, options, event=event, context=context)
+        exatrkx.build_tracks(graph, options, event=event, context=context)
         for graph, event in zip(graphs, events, strict=True)
     ]
     rates = [exatrkx.evaluate(events, tracks, min_pt=min_pt) for min_pt in MIN_PT]

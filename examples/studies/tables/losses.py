@@ -43,7 +43,7 @@ def perfect(graph: exatrkx.Graph, event: exatrkx.Event) -> exatrkx.Tracks:
     src, dst = graph.src[is_true], graph.dst[is_true]
     scores = np.ones(len(src), np.float32)
     kept = exatrkx.Graph.from_edges(graph.n_nodes, src, dst, scores)
-    return exatrkx.label(kept, method="components", cut=0.5, min_hits=MIN_HITS)
+    return exatrkx.build_tracks(kept, method="components", cut=0.5, min_hits=MIN_HITS)
 
 
 @dataclass

@@ -96,7 +96,7 @@ def tracks_of(
     src, dst = group(pairs, distance[near], event.n_hits)
     scores = np.ones(len(src), np.float32)
     kept = exatrkx.Graph.from_edges(event.n_hits, src, dst, scores)
-    return exatrkx.label(kept, method="components", cut=0.5, min_hits=4)
+    return exatrkx.build_tracks(kept, method="components", cut=0.5, min_hits=4)
 
 
 def measure(

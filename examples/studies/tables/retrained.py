@@ -102,7 +102,7 @@ def milliseconds(model: exatrkx.Model, events: Sequence[exatrkx.Event]) -> list[
             times = [time.process_time()]
             graph = exatrkx.filter_graph(candidates, model, event, context)
             times.append(time.process_time())
-            exatrkx.score(graph, model, event, context)
+            exatrkx.score_graph(graph, model, event, context)
             times.append(time.process_time())
             sums = [t + end - start for t, start, end in zip(sums, times, times[1:])]
         fastest = [min(pair) for pair in zip(fastest, sums)]

@@ -129,13 +129,13 @@ def scored(model: exatrkx.Model, event: exatrkx.Event) -> exatrkx.Graph:
     context = exatrkx.Context(1)
     candidates = exatrkx.build_graph(model, event, context)
     filtered = exatrkx.filter_graph(candidates, model, event, context)
-    return exatrkx.score(filtered, model, event, context)
+    return exatrkx.score_graph(filtered, model, event, context)
 
 
 def find(trained: Trained, event: exatrkx.Event) -> exatrkx.Tracks:
     """Best first by scores alone, above the cut that keeps KEPT of the pairs: so
     networks of other calibration compare, and no helix helps a poor one."""
-    return exatrkx.label(
+    return exatrkx.build_tracks(
         scored(trained.model, event),
         event=event,
         method="best_first",

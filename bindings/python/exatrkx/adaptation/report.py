@@ -17,7 +17,7 @@ from .._evaluation import Rate, evaluate, evaluate_binned, rate_of
 from .._event import Event
 from .._graph import Graph
 from .._model import Model
-from .._stages import build_graph, filter_graph, label
+from .._stages import build_graph, build_tracks, filter_graph
 from .choices import Chooser, Quality, Trial, measure, tracks_of
 from .facts import Facts, Wanted
 from .stages import Curve
@@ -105,7 +105,7 @@ def perfect(graph: Graph, event: Event) -> Any:
     ids = np.asarray(event.particle_ids)
     same = (ids[graph.src] == ids[graph.dst]) & (ids[graph.src] != 0)
     scored = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, same.astype(np.float32))
-    return label(scored, method="components", cut=0.5, min_hits=3)
+    return build_tracks(scored, method="components", cut=0.5, min_hits=3)
 
 
 def more(

@@ -253,7 +253,7 @@ def _scores(model: Model, stage: str, sample: Sample) -> np.ndarray:
 
     own = sample.own if sample.own.size else None
     graph = exatrkx.Graph.from_edges(len(sample.x), *sample.edges, features=own)
-    run = exatrkx.filter_graph if stage == "filter" else exatrkx.score
+    run = exatrkx.filter_graph if stage == "filter" else exatrkx.score_graph
     found = np.zeros(len(graph), "f4")
     found[graph.order] = run(graph, model, sample.event, exatrkx.Context(1)).scores
     return found
