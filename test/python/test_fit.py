@@ -41,7 +41,7 @@ class Fit(unittest.TestCase):
             self.event,
             self.tracks,
             self.detector,
-            self.model,
+            model=self.model,
             options=exatrkx.FitOptions(**options),
         )
 
@@ -69,7 +69,7 @@ class Fit(unittest.TestCase):
     def test_select(self):
         found = self.fit(max_hit_chi2=20.0)
         keep = found.n_degrees > 0
-        chosen = exatrkx.select_tracks(self.tracks, keep, found.is_outlier)
+        chosen = exatrkx.select_tracks(self.tracks, keep=keep, drop=found.is_outlier)
         self.assertEqual(len(chosen), keep.sum())
         self.assertEqual(
             len(self.tracks.hits) - found.is_outlier.sum(),
@@ -77,9 +77,9 @@ class Fit(unittest.TestCase):
         )
         self.assertEqual(found.n_outliers.sum(), found.is_outlier.sum())
         with self.assertRaises(ValueError):
-            exatrkx.select_tracks(self.tracks, keep[:-1])
+            exatrkx.select_tracks(self.tracks, keep=keep[:-1])
         for wide in (256 * keep, 0.5 * keep):
-            self.assertEqual(len(exatrkx.select_tracks(self.tracks, wide)), keep.sum())
+            self.assertEqual(len(exatrkx.select_tracks(self.tracks, keep=wide)), keep.sum())
 
     def test_resolve(self):
         """Of tracks that are there twice, one stays; half tracks go."""
@@ -90,7 +90,7 @@ class Fit(unittest.TestCase):
             ),
             np.concatenate([self.tracks.hits, self.tracks.hits]),
         )
-        fit = exatrkx.fit_tracks(self.event, again, self.detector, self.model)
+        fit = exatrkx.fit_tracks(self.event, again, self.detector, model=self.model)
         left = exatrkx.resolve_tracks(again, fit)
         self.assertEqual(len(left), len(self.tracks))
         self.assertTrue(np.array_equal(left.hits, self.tracks.hits))
@@ -100,8 +100,10 @@ class Fit(unittest.TestCase):
             exatrkx.resolve_tracks(again, fit, min_hits=0)
         with self.assertRaises(ValueError):
             exatrkx.resolve_tracks(self.tracks, fit)
-        first = exatrkx.select_tracks(self.tracks, np.arange(len(self.tracks)) < 1)
-        fit = exatrkx.fit_tracks(self.event, first, self.detector, self.model)
+        first = exatrkx.select_tracks(
+            self.tracks, keep=np.arange(len(self.tracks)) < 1
+        )
+        fit = exatrkx.fit_tracks(self.event, first, self.detector, model=self.model)
         n = len(self.tracks)
         with self.assertRaisesRegex(ValueError, f"of 1 tracks, there are {n}"):
             exatrkx.resolve_tracks(self.tracks, fit)

@@ -487,8 +487,8 @@ class TestErrors(LibraryCase):
         of_event = (self.model, self.event, self.context)
         given = exatrkx.ModuleMapOptions()
         for wanted, call in (
-            ("FirstPass", lambda: exatrkx.find_long_tracks(*of_event, given)),
-            ("Completion", lambda: exatrkx.complete_tracks(self.tracks, *of_event, given)),
+            ("FirstPass", lambda: exatrkx.find_long_tracks(*of_event, options=given)),
+            ("Completion", lambda: exatrkx.complete_tracks(self.tracks, *of_event, options=given)),
             ("Completion", lambda: exatrkx.learn_completion(*of_event[:2], given)),
             ("FirstPass", lambda: exatrkx.learn_first_pass(*of_event[:2], given)),
             ("ModuleMap", lambda: exatrkx.learn_module_map(*of_event[:2], exatrkx.FirstPassOptions())),

@@ -523,7 +523,7 @@ class ShippedEvents(InFolder):
             self.assertTrue(all(a.has_data() for a in axes))
             with self.assertRaisesRegex(ValueError, f"there are {n} panels"):
                 draw(event, value, axes=axes[: n - 1])
-        fit = exatrkx.fit_tracks(event, tracks, exatrkx.Detector.load(), model)
+        fit = exatrkx.fit_tracks(event, tracks, exatrkx.Detector.load(), model=model)
         # Often enough that no panel has too few tracks.
         figure = plotting.resolution([event] * 9, [tracks] * 9, [fit] * 9)
         self.assertEqual(len(figure.axes), 10)

@@ -172,7 +172,7 @@ class Sample:
         """q/pT over its true value, of the tracks near eta 0."""
         found = []
         for event, tracks, true, eta in self.tracks:
-            fit = fit_tracks(event, tracks, self.detector, None, self.context, options)
+            fit = fit_tracks(event, tracks, self.detector, context=self.context, options=options)
             found.append((fit.q_over_pt / true)[(fit.n_degrees > 0) & (abs(eta) < MAX_ETA)])
         return np.concatenate(found)
 
@@ -180,7 +180,7 @@ class Sample:
         """Deviations of q/pT in standard deviations, 0 where a fit failed."""
         found = []
         for event, tracks, true, _ in self.tracks:
-            fit = fit_tracks(event, tracks, self.detector, None, self.context, options)
+            fit = fit_tracks(event, tracks, self.detector, context=self.context, options=options)
             sigma = np.hypot(np.sqrt(fit.covariance[:, 4, 4]), FLOOR * true)
             found.append(np.where(fit.n_degrees > 0, (fit.q_over_pt - true) / sigma, 0.0))
         return np.concatenate(found)
@@ -189,6 +189,7 @@ class Sample:
 def learn_field(
     events: Iterable[Event],
     detector: Detector,
+    *,
     context: Context | None = None,
     options: FitOptions | None = None,
 ) -> FitOptions:

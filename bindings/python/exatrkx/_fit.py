@@ -66,6 +66,7 @@ def fit_tracks(
     event: Event,
     tracks: Tracks,
     detector: Detector,
+    *,
     model: Model | None = None,
     context: Context | None = None,
     options: FitOptions | None = None,
@@ -103,7 +104,7 @@ def fit_tracks(
 
 
 def select_tracks(
-    tracks: Tracks, keep: Any = None, drop: Any = None
+    tracks: Tracks, *, keep: Any = None, drop: Any = None
 ) -> Tracks:
     """The tracks where keep [len(tracks)] is true, without the hits where drop
     [len(tracks.hits)] is: for example is_outlier of a fit."""
@@ -129,6 +130,7 @@ def select_tracks(
 def resolve_tracks(
     tracks: Tracks,
     parameters: TrackParameters,
+    *,
     max_shared: int = 0,
     min_hits: int = 4,
 ) -> Tracks:

@@ -224,6 +224,7 @@ def find_long_tracks(
     model: Model,
     event: Event,
     context: Context | None = None,
+    *,
     options: FirstPassOptions | None = None,
 ) -> Tracks:
     """Long tracks from the beam line, found without a network.
@@ -251,6 +252,7 @@ def complete_tracks(
     model: Model,
     event: Event,
     context: Context | None = None,
+    *,
     options: CompletionOptions | None = None,
 ) -> Tracks:
     """New tracks with the hits that the given ones lack.

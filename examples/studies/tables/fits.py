@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for event in events:
         every = true_tracks(event)[0]
         fit = exatrkx.fit_tracks(event, every, detector, options=options)
-        tracks.append(exatrkx.select_tracks(every, fit.n_degrees > 0))
+        tracks.append(exatrkx.select_tracks(every, keep=fit.n_degrees > 0))
         own.append(exatrkx.fit_tracks(event, tracks[-1], detector, options=options))
     theirs = kalman_fit.fit_tracks(prefixes, events, tracks, own)
     lines = [

@@ -160,7 +160,7 @@ def main() -> int:
     rows = []
     for event in events:
         tracks = true_tracks(event)[0]
-        fit = exatrkx.fit_tracks(event, tracks, detector, model, options=chosen)
+        fit = exatrkx.fit_tracks(event, tracks, detector, model=model, options=chosen)
         rows.append(compare(event, tracks, fit))
     sys.stdout.write(table(HEAD, by_eta_and_pt(np.concatenate(rows))))
     if options.plot:

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_row("all tracks", both)
     left = []
     for event, tracks in zip(events, both, strict=True):
-        fit = exatrkx.fit_tracks(event, tracks, detector, models[-1], context)
+        fit = exatrkx.fit_tracks(event, tracks, detector, model=models[-1], context=context)
         left.append(exatrkx.resolve_tracks(tracks, fit))
     add_row("resolved", left)
     head = [f"efficiency, pT > {min_pt} GeV" for min_pt in MIN_PT]

@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     detector = Detector.load(options.detector)
     try:
         events = Events(options.events, detector=detector)
-        learned = _field.learn_field(events, detector, Context(options.threads))
+        learned = _field.learn_field(
+            events, detector, context=Context(options.threads)
+        )
         _field.write_field_map(options.out, learned)
     except ValueError as error:
         parser.exit(1, f"learn-field: {error}\n")
