@@ -76,6 +76,10 @@ class Fit(unittest.TestCase):
             len(exatrkx.select_tracks(self.tracks, drop=found.is_outlier).hits),
         )
         self.assertEqual(found.n_outliers.sum(), found.is_outlier.sum())
+        self.assertEqual(
+            len(self.tracks.hits[~found.is_outlier]),
+            len(self.tracks.hits) - found.n_outliers.sum(),
+        )
         with self.assertRaises(ValueError):
             exatrkx.select_tracks(self.tracks, keep=keep[:-1])
         for wide in (256 * keep, 0.5 * keep):

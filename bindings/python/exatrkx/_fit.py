@@ -56,7 +56,7 @@ class TrackParameters:
     n_degrees: NDArray[np.int32]  # of freedom; 0: not fitted
     n_holes: NDArray[np.int32]  # layers crossed without a hit
     n_outliers: NDArray[np.int32]
-    is_outlier: NDArray[np.uint8]  # for each of tracks.hits
+    is_outlier: NDArray[np.bool_]  # for each of tracks.hits
 
     def __len__(self) -> int:
         return len(self.d0)
@@ -100,7 +100,7 @@ def fit_tracks(
         if field.name != "is_outlier"
     }
     columns["covariance"] = columns["covariance"].reshape(-1, 5, 5)
-    return TrackParameters(**columns, is_outlier=outlier)
+    return TrackParameters(**columns, is_outlier=outlier.view(np.bool_))
 
 
 def select_tracks(
