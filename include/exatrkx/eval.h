@@ -4,7 +4,7 @@
  * (or charged_only is 0), |eta| < max_eta and pT > min_pt; it is
  * reconstructable when it left at least min_particle_hits hits in the event.
  * Tracks with fewer than min_track_hits hits are ignored. All functions need an
- * event with truth and tracks of that event.
+ * event with truth and tracks of that event (else ETX_ERR_ARGUMENT).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_EVAL_H

@@ -8,9 +8,11 @@
  * Rules for all functions
  *   Errors     A call that can fail returns an etx_status: ETX_OK or a negative
  *              value. After an error the outputs are as they were, and
- *              etx_last_error() says what, which, value and bound.
- *              ETX_ERR_ARGUMENT for a required pointer that is NULL and
- *              ETX_ERR_MEMORY for a failed allocation are not repeated below.
+ *              etx_last_error() says what, which, value and bound. Not repeated
+ *              below are ETX_ERR_ARGUMENT for a required pointer that is NULL,
+ *              a number that is not finite or out of its stated bounds and
+ *              objects of different hits, ETX_ERR_LIMIT for a count above 2^31
+ *              - 1 and ETX_ERR_MEMORY for a failed allocation.
  *   Ownership  The caller frees what a call wrote to `out` with the
  *              etx_..._free of its type, which accepts NULL. Getters return
  *              borrowed pointers, valid until the object is changed or freed;
@@ -24,7 +26,10 @@
  *   Structs    Structs that may grow start with struct_size. Fill options with
  *              etx_..._init(&options, sizeof options), then change fields; set
  *              the struct_size of a report to its sizeof.
- *   Arguments  Outputs first, then the object, inputs, options.
+ *   Arguments  Outputs first, then the object, inputs, options; the count of an
+ *              input array before it.
+ *   Strings    End with 0. Text is UTF-8 but for what it quotes of a file or
+ *              path; a path goes to the operating system as it is.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_EXATRKX_H
@@ -316,8 +321,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_read_features(
     etx_event **out, const char *path, const float *scales);
 
 /* Node features [n_hits, n_features], finite, scaled as the model expects;
- * copied. Networks read these instead of features computed from the hits.
- * ETX_ERR_LIMIT for more than 32 features. */
+ * copied. Networks read these instead of features computed from the hits. At
+ * least one; ETX_ERR_LIMIT for more than 32 features. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_features(
     etx_event *event, int64_t n_features, const float *features);
 
@@ -435,10 +440,10 @@ typedef struct etx_graph etx_graph;   /* exatrkx/graph.h */
 typedef struct etx_tracks etx_tracks; /* below */
 
 /* Embed the hits: *n_dim is the dimension of the learned space, points
- * [n_hits, *n_dim] are written to memory of capacity floats. points may be
- * NULL: only *n_dim is set. ETX_ERR_ARGUMENT when the model has no embedding,
- * and in this and the following stages when the event lacks features of the
- * model. */
+ * [n_hits, *n_dim] are written to memory of capacity floats (ETX_ERR_ARGUMENT
+ * when there are more). points may be NULL: only *n_dim is set.
+ * ETX_ERR_ARGUMENT, in this and the following stages, when the model lacks the
+ * stage or the event features of the model. */
 ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
     int64_t capacity, etx_context *context, const etx_model *model,
     const etx_event *event);
@@ -501,15 +506,16 @@ ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
 ETX_API ETX_MUST_CHECK etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model);
 
-/* Group the hits of a scored graph into tracks. event gives the positions for
- * ETX_LABEL_WALKTHROUGH and ETX_LABEL_BEST_FIRST and may be NULL for the other
- * methods. options may be NULL: defaults. */
+/* Group the hits of a scored graph into tracks, numbered by smallest hit. event
+ * gives the positions for ETX_LABEL_WALKTHROUGH and ETX_LABEL_BEST_FIRST and
+ * may be NULL for the other methods. options may be NULL: defaults.
+ * ETX_ERR_ARGUMENT for edges without scores. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_tracks(etx_tracks **out,
     const etx_graph *graph, etx_context *context, const etx_event *event,
     const etx_label_options *options);
 
-/* The same as labels [n_nodes]: numbers of tracks in the order of their first
- * hits, -1 = no track. */
+/* The same as labels [n_nodes]: the number of the track of each hit, -1 = none.
+ */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
     const etx_graph *graph, etx_context *context, const etx_event *event,
     const etx_label_options *options);
@@ -641,8 +647,8 @@ ETX_API const int64_t *etx_tracks_ids(const etx_tracks *tracks);
  * them. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_set_ids(
     etx_tracks *tracks, const int64_t *ids);
-/* Tracks from labels [n_hits]: the number of the track of each hit, -1 = none.
- */
+/* Tracks from labels [n_hits]: hits with the same label, 0 or more, are a
+ * track, -1 = none. Tracks are numbered by smallest hit, not by label. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
     etx_tracks **out, int64_t n_hits, const int32_t *labels);
 /* Tracks from lists of hits, which may share hits: track t has the rows

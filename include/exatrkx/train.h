@@ -34,8 +34,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
 /* Cache the input graphs of the stage as files in an existing folder; later
  * trainings on the same earlier stages find them. Graphs of the next step are
  * read ahead by a thread, so after fork the trainer must not be used in the
- * child. A damaged file is ETX_ERR_FORMAT at the step that reads it. The
- * embedding has no input graphs. */
+ * child. A damaged file is ETX_ERR_FORMAT, a folder that is not there or cannot
+ * be written ETX_ERR_IO, each at the step that needs it. The embedding has no
+ * input graphs. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
     etx_trainer *trainer, const char *folder);
 
@@ -188,7 +189,7 @@ typedef struct etx_team {
      * all; exact where all ranks but one have zeros. */
     etx_status (*sum)(void *user, double *values, int64_t n);
     /* All-gather: all = mine [count[0]] of rank 0, mine [count[1]] of rank 1,
-     * and so on. */
+     * and so on; count [n_ranks]. */
     etx_status (*gather)(
         void *user, uint64_t *all, const uint64_t *mine, const int64_t *count);
     /* Gradient reduction: sum [n_values] = the sum of the arrays slice[k]
@@ -247,25 +248,26 @@ ETX_API int32_t etx_trainer_is_new(const etx_trainer *trainer);
 ETX_API int32_t etx_trainer_is_finished(const etx_trainer *trainer);
 
 /* One optimiser step; the caller sets report->struct_size. ETX_ERR_ARGUMENT
- * after the last step of the schedule. */
+ * after the last step of the schedule, and without events to train on. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_step(
     etx_trainer *trainer, etx_training_report *report);
 
-/* Evaluate the stage on the validation events; sets its radius or cut in the
- * model when the config requests an efficiency. The caller sets
- * report->struct_size. */
+/* Evaluate the stage on the validation events (ETX_ERR_ARGUMENT without); sets
+ * its radius or cut in the model when the config requests an efficiency. The
+ * caller sets report->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_validate(
     etx_trainer *trainer, etx_training_report *report);
 
 /* Write a checkpoint atomically: parameters, moments, step, counters and a hash
- * of the config. Training that resumes from it gives the same bits, in a
- * context of the same precision, device and CPU level; with is_fast of a team
- * and balanced assignment the last bits may differ. */
+ * of the config; ETX_ERR_IO. Training that resumes from it gives the same bits,
+ * in a context of the same precision, device and CPU level; with is_fast of a
+ * team and balanced assignment the last bits may differ. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_save_checkpoint(
     const etx_trainer *trainer, const char *path);
 /* Resume from a checkpoint of the same config and events, written on any
- * machine. ETX_ERR_FORMAT when the file is damaged, ETX_ERR_ARGUMENT when it
- * belongs to another training; the trainer is then unchanged. */
+ * machine. ETX_ERR_IO, ETX_ERR_FORMAT when the file is damaged,
+ * ETX_ERR_ARGUMENT when it belongs to another training; the trainer is then
+ * unchanged. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
     etx_trainer *trainer, const char *path);
 
