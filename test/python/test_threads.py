@@ -60,8 +60,8 @@ class TestThreads(LibraryCase):
                 context = shared if k % 2 else exatrkx.Context(threads=1)
                 built = exatrkx.build_graph(self.model, self.event, context)
                 kept = exatrkx.filter_graph(built, self.model, self.event, context)
-                scored = exatrkx.score(kept, self.model, self.event, context)
-                tracks = exatrkx.label(
+                scored = exatrkx.score_graph(kept, self.model, self.event, context)
+                tracks = exatrkx.build_tracks(
                     scored, self.model.label_options, event=self.event, context=context
                 )
                 found += [built.src, kept.dst, scored.scores, tracks.labels]
