@@ -149,7 +149,7 @@ class FitOptions(Options):
     material: float = 0.02
     # GeV, for scattering and energy loss; default 0.13957, a pion
     mass: float = 0.13957
-    # of a coordinate, in units of its module's pitch over sqrt(12); default 1
+    # factor of the errors of hits; default 1
     resolution_scale: float = 1.0
     # a hit whose removal lowers chi2 by more is an outlier; default 12; 0:
     # none is
