@@ -61,7 +61,18 @@ function link(text, target,    path, anchor)
     return "<a href=\"" page_of(path) ".html" anchor "\">" text "</a>"
 }
 
-# Text without code, of any number of lines, with its links.
+# Code that has a quote, which would end it, between two backticks.
+function quoted(text,    done, code)
+{
+    while (match(text, /`[^`]+`/)) {
+        code = substr(text, RSTART, RLENGTH)
+        done = done substr(text, 1, RSTART - 1) (code ~ /'/ ? "`" code "`" : code)
+        text = substr(text, RSTART + RLENGTH)
+    }
+    return done text
+}
+
+# Text outside of blocks of code, of any number of lines, with its links.
 function linked(text,    done, both)
 {
     while (match(text, /!?\[[^][]+\]\([^() ]+\)/)) {
@@ -75,7 +86,7 @@ function linked(text,    done, both)
             done = done link(substr(part[1], 2), substr(part[2], 1, length(part[2]) - 1))
         }
     }
-    return done text
+    return quoted(done text)
 }
 
 FNR == 1 {
