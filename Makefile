@@ -329,11 +329,12 @@ $(WHEEL_PROGRAMS): $(BUILD)/wheel/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS
 # The C interface to docs/html; with pdoc the Python package to docs/html/python.
 docs: $(SHARED)
 	@rm -rf docs/html
-	@doxygen docs/Doxyfile
 	@if python3 -c 'import pdoc' 2>/dev/null; then \
+	    WITH_PYTHON=1 doxygen docs/Doxyfile && \
 	    ETX_LIBRARY=$(SHARED) PYTHONPATH=bindings/python \
 	        python3 -m pdoc -o docs/html/python exatrkx exatrkx.plotting; \
-	else echo 'docs: no pages of the Python package: pip install pdoc'; fi
+	else doxygen docs/Doxyfile && \
+	    echo 'docs: no pages of the Python package: pip install pdoc'; fi
 
 # The C interface for Python, from the headers; test/python compares.
 declarations:

@@ -117,6 +117,8 @@ in_code { print; next }
 }
 { text = text $0 "\n" }
 END {
+    if (ENVIRON["WITH_PYTHON"] != "" && own ~ /^docs\/(README|python).md$/)
+        sub(/`docs\/html\/python`/, "<a href=\"python/index.html\">docs/html/python</a>", text)
     sub(/\n\\page/, parts "&", text)
     printf "%s", linked(text)
 }
