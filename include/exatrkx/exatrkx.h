@@ -534,6 +534,9 @@ typedef struct etx_completion_options {
                            * tracks */
     float min_pt;         /* GeV, about, of a new track; at least 0.01, default
                            * 0.3 */
+    int32_t passes;       /* how often etx_find_tracks runs the networks and
+                           * labels, again on the hits that completion leaves;
+                           * 1 to 8, default 1 */
 } etx_completion_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;

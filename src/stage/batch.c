@@ -175,19 +175,27 @@ static etx_status find_joined(struct etx_tracks **out,
     const struct etx_scratch_mark mark = etx_scratch_mark(context);
     struct etx_hits_left *left = NULL;
     int32_t *label = NULL;
-    int32_t base = 0;
     etx_status status;
 
     etx_stage_reset_timings(context);
     ETX_NEW(left, n, "events");
     for (int32_t e = 0; e < n; e++)
         ETX_CHECK(etx_stage_begin_event(&left[e], context, model, event[e]));
-    ETX_CHECK(run_networks(&label, left, context, model, n));
-    for (int32_t e = 0; e < n; e++) {
-        number_tracks(label, left[e].rest->n_hits, &base);
-        ETX_CHECK(
-            etx_stage_end_event(&out[e], &left[e], context, model, label));
-        label += left[e].rest->n_hits;
+    for (int32_t pass = etx_stage_passes(model, event[0]); pass > 0; pass--) {
+        int32_t base = 0;
+
+        ETX_CHECK(run_networks(&label, left, context, model, n));
+        for (int32_t e = 0; e < n; e++) {
+            const int64_t n_hits = left[e].rest->n_hits;
+
+            number_tracks(label, n_hits, &base);
+            if (pass > 1)
+                ETX_CHECK(etx_stage_next_pass(&left[e], context, model, label));
+            else
+                ETX_CHECK(etx_stage_end_event(
+                    &out[e], &left[e], context, model, label));
+            label += n_hits;
+        }
     }
 done:
     for (int32_t e = 0; left != NULL && e < n; e++)

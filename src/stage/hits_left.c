@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "data/crowds.h"
+#include "data/tracks.h"
 
 /* What is borrowed of the caller, for the hits row [rest->n_hits] of an event,
  * in scratch of the device. */
@@ -40,13 +41,36 @@ done:
     return status;
 }
 
+/* rest: the hits of no track, but for crowds. */
+static etx_status select_left(
+    struct etx_hits_left *left, struct etx_context *context)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_event *const event = left->event;
+    uint8_t *is_crowded = NULL;
+    int64_t n = 0;
+    etx_status status;
+
+    etx_event_free(left->selected);
+    left->selected = NULL;
+    ETX_SCRATCH(is_crowded, arena, event->n_hits, "hits left");
+    ETX_CHECK(etx_event_find_crowds(is_crowded, arena, event));
+    ETX_SCRATCH(left->row, arena, event->n_hits, "hits left");
+    for (int64_t i = 0; i < event->n_hits; i++)
+        if (left->label[i] < 0 && !is_crowded[i])
+            left->row[n++] = (int32_t)i;
+    ETX_CHECK(etx_event_select(&left->selected, event, left->row, n));
+    left->rest = left->selected;
+    ETX_CHECK(select_borrowed(left->selected, context, event, left->row));
+done:
+    return status;
+}
+
 etx_status etx_stage_begin_event(struct etx_hits_left *out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;
-    uint8_t *is_crowded = NULL;
-    int64_t n = 0;
     etx_status status;
 
     *out = (struct etx_hits_left){.event = event, .rest = event};
@@ -57,15 +81,40 @@ etx_status etx_stage_begin_event(struct etx_hits_left *out,
         return ETX_OK;
     ETX_CHECK(etx_stage_first_pass(
         out->label, &out->n_tracks, context, model, event));
-    ETX_SCRATCH(is_crowded, arena, event->n_hits, "hits left");
-    ETX_CHECK(etx_event_find_crowds(is_crowded, arena, event));
-    ETX_SCRATCH(out->row, arena, event->n_hits, "hits left");
-    for (int64_t i = 0; i < event->n_hits; i++)
-        if (out->label[i] < 0 && !is_crowded[i])
-            out->row[n++] = (int32_t)i;
-    ETX_CHECK(etx_event_select(&out->selected, event, out->row, n));
-    out->rest = out->selected;
-    ETX_CHECK(select_borrowed(out->selected, context, event, out->row));
+    ETX_CHECK(select_left(out, context));
+done:
+    return status;
+}
+
+int32_t etx_stage_passes(
+    const struct etx_model *model, const struct etx_event *event)
+{
+    return model->completion != NULL && event->layer_id != NULL
+               ? model->completion_options.passes
+               : 1;
+}
+
+/* The labels of the event with the tracks that the networks found. */
+static void add_found(struct etx_hits_left *left, const int32_t *found)
+{
+    for (int64_t k = 0; k < left->rest->n_hits; k++)
+        left->label[left->row != NULL ? left->row[k] : k] =
+            found[k] < 0 ? -1 : found[k] + left->n_tracks;
+}
+
+etx_status etx_stage_next_pass(struct etx_hits_left *left,
+    struct etx_context *context, const struct etx_model *model,
+    const int32_t *found)
+{
+    etx_completion_options options = model->completion_options;
+    etx_status status;
+
+    options.min_layers = 0; /* new tracks are for the networks to find */
+    add_found(left, found);
+    ETX_CHECK(etx_stage_complete(
+        left->label, left->n_tracks, context, model, left->event, &options));
+    left->n_tracks = etx_count_labels(left->label, left->event->n_hits);
+    ETX_CHECK(select_left(left, context));
 done:
     return status;
 }
@@ -74,9 +123,7 @@ etx_status etx_stage_end_event(struct etx_tracks **out,
     struct etx_hits_left *left, struct etx_context *context,
     const struct etx_model *model, const int32_t *found)
 {
-    for (int64_t k = 0; k < left->rest->n_hits; k++)
-        left->label[left->row != NULL ? left->row[k] : k] =
-            found[k] < 0 ? -1 : found[k] + left->n_tracks;
+    add_found(left, found);
     return etx_stage_end_labels(
         out, left->label, left->n_tracks, context, model, left->event);
 }

@@ -15,6 +15,7 @@
 
 #define MAX_THREADS 256
 #define MAX_MAP     16384        /* points of a field map along one axis */
+#define MAX_PASSES  8            /* of the networks over an event */
 #define MIN_PT      0.01f        /* GeV: below it a helix is a knot */
 #define POSITIVE    FLT_TRUE_MIN /* the least positive number */
 #define BELOW_ONE   (1.0f - FLT_EPSILON / 2.0f) /* the largest below 1 */
@@ -71,6 +72,7 @@ static const struct etx_field completion_fields[] = {
     FIELD(S, max_random, 0.3f, 0, INFINITY),
     FIELD(S, min_layers, 5, 0, ETX_CANDIDATE_MAX_LAYERS),
     FIELD(S, min_pt, 0.3f, MIN_PT, INFINITY),
+    FIELD(S, passes, 1, 1, MAX_PASSES),
 #undef S
 };
 

@@ -1,7 +1,8 @@
 /* stage/pipeline.c -- hits to tracks: the pipeline for one event.
  *
  *   hits -> first pass -> candidate edges -> filter -> graph network -> labels
- *        -> completion
+ *        -> completion, and from candidate edges on again where a model has
+ *        several passes
  *
  * Candidate edges come from an embedding and a radius graph (Ju et al., Eur.
  * Phys. J. C 81, 876 (2021)) or from a module map. A model has some of these
@@ -75,8 +76,12 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
 
     etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_begin_event(&left, context, model, event));
-    ETX_SCRATCH(label, arena, left.rest->n_hits, "labels");
-    ETX_CHECK(etx_stage_run_networks(label, context, model, left.rest));
+    for (int32_t pass = etx_stage_passes(model, event); pass > 0; pass--) {
+        ETX_SCRATCH(label, arena, left.rest->n_hits, "labels");
+        ETX_CHECK(etx_stage_run_networks(label, context, model, left.rest));
+        if (pass > 1)
+            ETX_CHECK(etx_stage_next_pass(&left, context, model, label));
+    }
     ETX_CHECK(etx_stage_end_event(out, &left, context, model, label));
 done:
     etx_hits_left_free(&left);

@@ -263,7 +263,7 @@ struct etx_hits_left {
     struct etx_event *selected;   /* the same, or NULL: all of the event */
     int32_t *row;     /* [rest->n_hits] of the event; NULL: all of them */
     int32_t *label;   /* [n_hits] of the event */
-    int32_t n_tracks; /* of the first pass */
+    int32_t n_tracks; /* so far: of the first pass and passes of networks */
 };
 
 /* The first pass, where the event has one, and what it leaves but for crowds on
@@ -271,8 +271,16 @@ struct etx_hits_left {
 etx_status etx_stage_begin_event(struct etx_hits_left *out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
-/* The tracks of the first pass, then the ones that the networks found
- * [rest->n_hits], all completed. */
+/* How many passes of the networks an event has. */
+int32_t etx_stage_passes(
+    const struct etx_model *model, const struct etx_event *event);
+/* Add the tracks that the networks found [rest->n_hits] and complete all, but
+ * for new tracks: rest becomes what they leave. */
+etx_status etx_stage_next_pass(struct etx_hits_left *left,
+    struct etx_context *context, const struct etx_model *model,
+    const int32_t *found);
+/* The tracks so far, then the ones that the networks found [rest->n_hits], all
+ * completed. */
 etx_status etx_stage_end_event(struct etx_tracks **out,
     struct etx_hits_left *left, struct etx_context *context,
     const struct etx_model *model, const int32_t *found);

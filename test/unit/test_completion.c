@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "stage/model.h"
 
+#include <exatrkx/eval.h>
 #include <exatrkx/train.h>
 #include <math.h>
 
@@ -256,6 +257,31 @@ ETX_TEST(test_completion_no_new_tracks, .rows = ROWS(no_tracks))
     etx_test_set(&options, &no_tracks[_i]);
     scoped_tracks *tracks = new_tracks(context, sample, &options);
     ck_assert_int_eq(etx_tracks_count(tracks), 0);
+}
+
+/* A second pass of the networks finds a track that the first one did not, and
+ * takes none away; of a batch, too. */
+ETX_TEST(test_completion_second_pass)
+{
+    scoped_context *context = etx_test_context();
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    scoped_tracks *once = NULL, *twice = NULL, *batched = NULL;
+    etx_evaluation_counts first = {.struct_size = sizeof first};
+    etx_evaluation_counts second = {.struct_size = sizeof second};
+
+    etx_test_open_example(&model, &event, "event000000002");
+    ck_assert_ok(etx_find_tracks(&once, context, model, event));
+    model->completion_options.passes = 2;
+    ck_assert_ok(etx_find_tracks(&twice, context, model, event));
+    ck_assert_ok(etx_find_tracks_batch(
+        &batched, context, model, 1, (const etx_event *const[]){event}));
+    etx_test_same_tracks(batched, twice);
+    ck_assert_ok(etx_evaluate(&first, event, once, NULL));
+    ck_assert_ok(etx_evaluate(&second, event, twice, NULL));
+    ck_assert_int_gt(
+        second.n_reconstructable_matched, first.n_reconstructable_matched);
+    ck_assert_int_le(second.n_tracks_fake, first.n_tracks_fake);
 }
 
 /* At these ends no hit is added, and no track is joined. */

@@ -159,7 +159,8 @@ static const char *const bounds[] = {
     "strong_cut 0..1, support_hits 1..2147483647, max_curvature_change 0..inf, "
     "max_polar_change 0..1",
     "max_distance 0..inf, max_join 0..inf, max_random 0..inf, "
-    "min_layers 0..20, min_pt 0.01..inf",
+    "min_layers 0..20, min_pt 0.01..inf, "
+    "passes 1..8",
     "min_layers 3..20, min_pt 0.01..inf, max_distance 0..inf, "
     "max_random 0..inf, min_hits 0..2147483647",
     "units 0..1, use_triplets 0..1, min_pt 0..inf, tail 0..0.499, "

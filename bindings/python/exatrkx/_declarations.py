@@ -205,6 +205,7 @@ class etx_completion_options(c.Structure):
         ("max_random", c.c_float),
         ("min_layers", c.c_int32),
         ("min_pt", c.c_float),
+        ("passes", c.c_int32),
     ]
 
 

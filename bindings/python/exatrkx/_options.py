@@ -86,6 +86,9 @@ class CompletionOptions(Options):
     min_layers: int = 5
     # GeV, about, of a new track; at least 0.01, default 0.3
     min_pt: float = 0.3
+    # how often etx_find_tracks runs the networks and labels, again on the hits
+    # that completion leaves; 1 to 8, default 1
+    passes: int = 1
 
 
 @dataclass(frozen=True)
