@@ -66,6 +66,7 @@ DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 ALL = (*BOTH, "examples/models/positions.safetensors")
 CHAIN = "examples/models/chain.safetensors"
+ODD = "examples/models/odd.safetensors"
 PIXELS = "examples/models/pixels.safetensors"
 DENSE = ("full-trackml", "jets", "taus", "cores", "top")
 CLOSE = ("jets", "taus", "cores")
@@ -170,6 +171,14 @@ TABLES: dict[str, Table] = {
         + " ".join(f"--model {path}" for path in (*BOTH, CHAIN)),
         ["test-full", "test-full-trackml"],
         models=(*BOTH, CHAIN),
+    ),
+    "colliderml": study(
+        f"{PAGES}/colliderml.md",
+        "colliderml",
+        "--events $EVENTS/open-data-test",
+        ["open-data-test"],
+        code=(*PIPELINE, "bindings/python/exatrkx/tools/colliderml_tracks.py"),
+        models=(*ALL, ODD),
     ),
     "pixels": study(
         f"{PAGES}/pixels.md",

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import exatrkx
 import numpy as np
 from support import BUILD, ROOT, LibraryCase, has
 
@@ -22,6 +23,7 @@ from tables import (
     batch,
     chain,
     cleaned,
+    colliderml,
     construction,
     curve,
     embedded,
@@ -213,6 +215,34 @@ class Definitions(LibraryCase):
         found = [float(row[2].split()[0]) for row in rows]
         self.assertGreater(found[-1], 0.97)
         self.assertGreater(found[-1], found[0] + 0.02)
+
+    @unittest.skipUnless(has("colliderml"), "colliderml is not installed")
+    def test_colliderml(self) -> None:
+        """The scorer finds the tracks of a model right, and none of another's truth."""
+        events = ["--events", str(DATA), "--count", "2"]
+        rows = printed(colliderml.main, *events, "--model", "default")[2:]
+        (name, efficiency, physics, fakes, *_, n_params) = rows[0]
+        self.assertEqual((name, n_params), ("default", "98570"))
+        self.assertGreater(float(efficiency), 0.9)
+        self.assertGreater(float(physics), 0.8)
+        self.assertLess(float(fakes), 0.02)
+
+    def test_colliderml_truth(self) -> None:
+        """Ids differ from event to event; noise is no particle."""
+        (event,) = exatrkx.Events([DATA / "event000000001"])
+        particles, hits = colliderml.truth([event, event])
+        self.assertEqual(len(set(particles["particle_id"])), 2 * len(event.particles))
+        owner = hits["particle_id"].reshape(2, -1)
+        np.testing.assert_array_equal(owner[1] == 0, event.particle_ids == 0)
+        rows = np.searchsorted(particles["particle_id"], owner[1][owner[1] > 0])
+        momenta = event.particles["momentum"][rows - len(event.particles)]
+        np.testing.assert_array_equal(particles["px"][rows], momenta[:, 0])
+        want = event.particle_ids[event.particle_ids != 0]
+        found = event.particles["id"][rows - len(event.particles)]
+        np.testing.assert_array_equal(found, want)
+        columns = colliderml.tracker_hits([event, event])
+        np.testing.assert_array_equal(columns["particle_id"][1], owner[1])
+        np.testing.assert_array_equal(columns["x"][0], event.positions[:, 0])
 
     def test_union(self) -> None:
         """A model twice: half of all tracks are duplicates, none of the rest."""
