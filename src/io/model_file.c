@@ -58,7 +58,7 @@ static void describe(struct etx_tensor *out, const char *stage,
     out->type = ETX_TENSOR_F32;
     out->n_dims = parameter->is_vector ? 1 : 2;
     out->dim[0] = parameter->is_vector ? parameter->n_cols : parameter->n_rows;
-    out->dim[1] = parameter->is_vector ? 0 : parameter->n_cols;
+    out->dim[1] = parameter->n_cols;
     out->n_values = (int64_t)parameter->n_rows * parameter->n_cols;
     out->data = network->value + parameter->offset;
 }
