@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include "data/event.h"
+#include "stage/model.h"
 
 #define CROWD 120
 
@@ -292,6 +293,19 @@ ETX_TEST(test_event_check_turned)
     check(after, event, 0);
     ck_assert_ptr_nonnull(strstr(before, " mT: momenta are wanted in GeV"));
     ck_assert_str_eq(after, before);
+}
+
+/* The field that the model has learned in is that of the middle. */
+ETX_TEST(test_event_check_field)
+{
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char text[1024];
+
+    etx_test_open_example(&model, &event, "event000000001");
+    model->completion->field[0] = 40.0f;
+    ck_assert_ok(etx_event_check(text, sizeof text, event, NULL, model));
+    ck_assert_ptr_nonnull(strstr(text, "the model has learned in 40000 mT"));
 }
 
 /* One hit of a hundred elsewhere is no fault, two are. */

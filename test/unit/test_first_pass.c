@@ -232,6 +232,36 @@ ETX_TEST(test_first_pass_drops_seeds_without_windows)
         ck_assert_float_gt(table->window[k].transverse, 0.0f);
 }
 
+/* Of 600 tracks the farthest at either end does not count for the length of the
+ * beam: two do, and of 300 tracks one. */
+static const struct {
+    int32_t n_events, n_far; /* tracks, a metre out, of the first event */
+    bool count;
+} beams[] = {{1, 1, true}, {2, 1, false}, {2, 2, true}};
+
+ETX_TEST(test_first_pass_beam_without_its_tail, .rows = ROWS(beams))
+{
+    scoped struct sample *sample = new_sample(1);
+    scoped_model *start = learn_completion(sample);
+    scoped_event *event = event_of(sample);
+    scoped_model *model = NULL;
+    int32_t n_far = 0;
+
+    for (int64_t p = 0; p < N_PARTICLES && n_far < beams[_i].n_far; p++) {
+        if (!(sample->particle[p].momentum[2] > 0.0f))
+            continue;
+        for (int64_t i = 0; i < sample->n_hits; i++)
+            if (sample->particle_id[i] == sample->particle[p].id)
+                sample->position[3 * i + 2] += 1000.0f;
+        n_far++;
+    }
+    scoped_event *far = event_of(sample);
+    const etx_event *const events[] = {far, event};
+    ck_assert_ok(etx_model_learn_first_pass(
+        &model, start, beams[_i].n_events, events, NULL));
+    ck_assert_int_eq(model->first_pass->beam[1] > 500.0f, beams[_i].count);
+}
+
 /* In the whole pipeline the hits of a long track stay together, and what is
  * left goes to the networks. */
 ETX_TEST(test_first_pass_in_the_pipeline)

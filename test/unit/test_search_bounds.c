@@ -24,6 +24,7 @@
 #define MAX_ROUNDS     16
 #define MAX_VISITS     4096
 #define CROWD          90 /* hits of a layer */
+#define N_OTHERS       600
 
 /* The table, hits and grid. */
 struct bench {
@@ -227,4 +228,45 @@ ETX_TEST(test_search_bounds_rounds, .rows = 2)
         &bench->search->grid, bench->table, &options, bench->event));
     ck_assert_int_eq(bench->label[n - 2], 0);
     ck_assert_int_eq(bench->label[n - 1], _i == 0 ? 0 : -1);
+}
+
+/* Second hits are sought between the lines from both ends of the beam at the
+ * least and the largest radius of their layer: a track on the outermost of
+ * these is found. Other hits make the grid of that layer fine, with bins that
+ * end at 340 and 510 mm.
+ */
+ETX_TEST(test_search_bounds_second_hits, .rows = 4)
+{
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    const float from = _i % 2 == 0 ? -100.0f : 100.0f;
+    const float slope = _i / 2 == 0 ? -2.0f : 2.0f;
+    const int32_t is_largest = (from < 0.0f) == (slope > 0.0f);
+    int64_t seed[ETX_SEED_WIDTH] = {0, 1, 2, 0}, row = 0;
+    struct etx_completion_window window[ETX_COMPLETION_N_PT];
+    float beam[] = {0.0f, 100.0f};
+    const struct etx_first_pass table = {
+        .n_seeds = 1, .seed = seed, .window = window, .beam = beam};
+    struct etx_candidate best[ETX_CANDIDATES_OF_HIT];
+
+    for (int32_t b = 0; b < ETX_COMPLETION_N_PT; b++)
+        window[b] = (struct etx_completion_window){1.0f, 1.0f};
+    for (int32_t l = 0; l < N_LAYERS; l++)
+        add_hit(bench, l, 0.0f);
+    bench->position[3] = is_largest ? 230.0f : 200.0f;
+    for (int32_t l = 0; l < N_LAYERS; l++)
+        bench->position[3 * l + 2] = from + slope * bench->position[3 * l];
+    for (int32_t k = 0; k < N_OTHERS; k++) {
+        add_hit(bench, 1, 0.0f);
+        bench->position[3 * (N_LAYERS + k)] = k % 2 == 0 ? -200.0f : -230.0f;
+        bench->position[3 * (N_LAYERS + k) + 2] = k % 3 == 0 ? -680.0f : 680.0f;
+    }
+    open_search(bench);
+    bench->search->first_pass = &table;
+    bench->search->leads_anywhere = false;
+    bench->search->min_curvature = -1.0;
+    bench->search->n_seeds = 1;
+    bench->search->seed = &row;
+    etx_seed_candidates(best, bench->search, 0);
+    ck_assert_int_eq(best[0].n_hits, N_LAYERS);
 }

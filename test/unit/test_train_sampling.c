@@ -250,6 +250,18 @@ ETX_TEST(test_train_sampling_hard_negatives)
 
 /* --------------------------------------------------------- embedding -- */
 
+/* Its second hit, which is the partner of the first, becomes the first. */
+static void rotate(struct etx_sector *sector)
+{
+    const int64_t n = sector->n_hits;
+    const int32_t first = sector->row[0];
+
+    memmove(sector->row, sector->row + 1, (size_t)(n - 1) * sizeof first);
+    sector->row[n - 1] = first;
+    for (int64_t k = 0; k < n; k++)
+        sector->local[sector->row[k]] = (int32_t)k;
+}
+
 /* The sample and the pairs of one step on the first event. */
 static void make_pairs(struct etx_embedding_pairs *pairs,
     struct etx_sector *sector, struct train_bench *bench)
@@ -263,6 +275,7 @@ static void make_pairs(struct etx_embedding_pairs *pairs,
     etx_random_init(&random, 8, 1, 1);
     ck_assert_ok(etx_sector_draw(sector, trainer->context->stream->arena,
         &random, event, 0, &trainer->stage->node_features, &trainer->config));
+    rotate(sector);
     point = calloc((size_t)(sector->n_hits * n_dim), sizeof *point);
     ck_assert_ptr_nonnull(point);
     for (int64_t k = 0; k < sector->n_hits * n_dim; k++)

@@ -87,6 +87,21 @@ ETX_TEST(test_train_steps_validation_radius)
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
 }
 
+/* 449 edges per hit, of 300 that are counted: the graph is not measured. */
+ETX_TEST(test_train_steps_validation_of_too_many_edges)
+{
+    etx_training_report report;
+
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1,
+        "{'validation': {'radius': 1000.0}, 'model': {'graph': {'radius': 0.4, "
+        "'max_neighbours': 0, 'orientation': 'both'}}}");
+    report = train_bench_validate(bench.trainer);
+    ck_assert_double_eq(report.threshold, 1000.0);
+    ck_assert_double_nan(report.n_edges);
+    ck_assert_double_nan(report.purity);
+    ck_assert_double_nan(report.efficiency);
+}
+
 /* Edges in both directions are twice as many, of the same efficiency and
  * purity. */
 ETX_TEST(test_train_steps_validation_of_both_directions)
@@ -224,6 +239,29 @@ ETX_TEST(test_train_steps_hash_of_tables)
         ck_assert_uint_ne(etx_train_hash_table(0, model->completion), whole);
         value[0] ^= 1;
     }
+}
+
+/* Every number that the next steps depend on tells a state from another. */
+ETX_TEST(test_train_steps_hash_of_state)
+{
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
+    struct etx_trainer *const trainer = bench.trainer;
+    float *const value[] = {trainer->stage->network->value,
+        trainer->state.moments.m, trainer->state.moments.v,
+        trainer->state.moments.v_max, &trainer->model->radius};
+    train_bench_steps(trainer, 1);
+    const uint64_t whole = etx_trainer_hash(trainer);
+
+    for (size_t k = 0; k < sizeof value / sizeof *value; k++) {
+        const float before = value[k][0];
+
+        value[k][0] = before + 1.0f;
+        ck_assert_uint_ne(etx_trainer_hash(trainer), whole);
+        value[k][0] = before;
+    }
+    ck_assert_uint_eq(etx_trainer_hash(trainer), whole);
+    train_bench_steps(trainer, 1);
+    ck_assert_uint_ne(etx_trainer_hash(trainer), whole);
 }
 
 /* ---------------------------------------------------------- checkpoints -- */
