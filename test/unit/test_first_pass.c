@@ -232,6 +232,26 @@ ETX_TEST(test_first_pass_drops_seeds_without_windows)
         ck_assert_float_gt(table->window[k].transverse, 0.0f);
 }
 
+/* A third of the particles comes back to its first layer, or to its second,
+ * with the fourth hit: the three hits of a seed are on three layers. */
+ETX_TEST(test_first_pass_seeds_have_three_layers, .rows = 2)
+{
+    scoped struct sample *sample = new_sample(1);
+
+    for (int64_t i = 0; i < sample->n_hits; i++)
+        if (sample->layer[i] == 3 && sample->particle_id[i] % 3 == 1)
+            sample->layer_id[i] = sample->layer_id[_i];
+    scoped_model *model = learn_first_pass(sample, NULL);
+    const struct etx_first_pass *const table = model->first_pass;
+    ck_assert_int_gt(table->n_seeds, 1);
+    for (int64_t k = 0; k < table->n_seeds; k++) {
+        const int64_t *const seed = table->seed + k * ETX_SEED_WIDTH;
+
+        ck_assert(seed[0] != seed[1] && seed[1] != seed[2]);
+        ck_assert_int_ne(seed[0], seed[2]);
+    }
+}
+
 /* Of 600 tracks the farthest at either end does not count for the length of the
  * beam: two do, and of 300 tracks one. */
 static const struct {
