@@ -317,3 +317,19 @@ ETX_TEST(test_train_truth_order_from_the_vertex)
     ck_assert_ok(etx_order_hits(begin, hit, group, 1, event, 1));
     ck_assert_mem_eq(hit, order, sizeof order);
 }
+
+/* The partners of each hit ascend, also where those further out come first. */
+ETX_TEST(test_train_truth_partners_ascend)
+{
+    static const float at[] = {1, 0, 0, 5, 0, 0, 4, 0, 0, 3, 0, 0, 2, 0, 0};
+    static const int64_t ids[5] = {1, 1, 1, 1, 1};
+    static const int32_t partners[] = {1, 2, 3, 4, 1, 1, 2, 1, 2, 3};
+    static const int64_t offsets[] = {0, 4, 4, 5, 7, 10};
+    const etx_particle one = {.id = 1, .momentum = {1, 0, 0}};
+    etx_event *event = etx_test_event(5, at);
+
+    ck_assert_ok(etx_event_set_truth(event, ids, NULL, 1, &one));
+    scoped_labelled labelled = open_labelled("{'pairs': 'any'}", 0.0f, event);
+    ck_assert_mem_eq(labelled.truth.offset, offsets, sizeof offsets);
+    ck_assert_mem_eq(labelled.truth.partner, partners, sizeof partners);
+}
