@@ -208,6 +208,27 @@ IO_TEST(test_io_event_of_other_tools)
     ck_assert_int_eq(event->particles[1].charge, 2);
 }
 
+/* The number of an event is in the name of its file of hits; -1: it is not. */
+IO_TEST(test_io_event_numbers)
+{
+    static const struct {
+        const char *name;
+        int64_t number;
+    } names[] = {{"event000000042", 42}, {"event0", 0}, {"event-7", -1},
+        {"event", -1}, {"event9x", -1}, {"Event9", -1}};
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        scoped_event *event = NULL;
+        char hits[64];
+
+        (void)snprintf(hits, sizeof hits, "%s-hits.csv", names[k].name);
+        (void)io_write_text(hits, TWO_HITS);
+        ck_assert_ok(
+            etx_event_read_trackml(&event, io_path(names[k].name), NULL));
+        ck_assert_int_eq(event->number, names[k].number);
+    }
+}
+
 /* A module that the detector lacks, and missing files. */
 IO_TEST(test_io_event_missing)
 {

@@ -44,6 +44,16 @@ ETX_TEST(test_tracks_known, .rows = ROWS(known))
 }
 
 /* The properties that define grouping, on random labels. */
+/* One more than the largest label. */
+ETX_TEST(test_tracks_count_of_labels)
+{
+    static const int32_t labels[] = {-1, 2, 0, 5, -1, 1};
+
+    ck_assert_int_eq(etx_count_labels(labels, 1), 0);
+    ck_assert_int_eq(etx_count_labels(labels, 3), 3);
+    ck_assert_int_eq(etx_count_labels(labels, 6), 6);
+}
+
 ETX_TEST(test_tracks_random)
 {
     struct etx_random random;
