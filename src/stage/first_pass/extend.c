@@ -58,14 +58,28 @@ struct layer_ahead {
     struct etx_layer_crossing crossing;
 };
 
-/* The layers that may follow that of the helix, and have no hit. */
+/* The path from a helix to a layer, mm: exact to a disc, no longer than it is
+ * to a barrel. */
+static double path_to(
+    const struct etx_grid_layer *layer, const struct etx_measured_helix *from)
+{
+    const struct etx_track_helix *const helix = &from->helix;
+
+    if (!layer->is_barrel)
+        return helix->slope != 0.0 ? (layer->z - helix->z) / helix->slope
+                                   : INFINITY;
+    return layer->radius > from->radius ? layer->radius - from->radius
+                                        : -ETX_MAX_BACKWARD;
+}
+
+/* The layers that may follow that of the helix, and have no hit. Not the discs
+ * beyond -ETX_MAX_DISC_PATH, which etx_cross_disc does not reach. */
 static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
     const struct etx_candidate *candidate,
     const struct etx_first_pass_search *search,
     const struct etx_measured_helix *from, int32_t layer)
 {
     const struct etx_completion *const completion = search->completion;
-    const struct etx_track_helix *const helix = &from->helix;
     const int64_t *const begin = completion->begin[ETX_OUTWARD] + layer;
     int32_t n = 0;
 
@@ -73,20 +87,15 @@ static int32_t list_layers(struct layer_ahead ahead[MAX_STEPS],
         const int32_t to = etx_completion_step_to(completion, k);
         const struct etx_grid_layer *const next = &search->grid.layers[to];
 
-        if ((candidate->layers >> to & 1) != 0)
+        const double s = path_to(next, from);
+
+        if ((candidate->layers >> to & 1) != 0 || s < -ETX_MAX_DISC_PATH)
             continue;
         ahead[n].window =
             etx_completion_window(completion, k, ETX_HELIX_FREE, from->bin);
         ahead[n].layer = next;
         ahead[n].is_crossed = false;
-        if (!next->is_barrel)
-            ahead[n].s = helix->slope != 0.0
-                             ? (next->z - helix->z) / helix->slope
-                             : INFINITY;
-        else
-            ahead[n].s = next->radius > from->radius
-                             ? next->radius - from->radius
-                             : -ETX_MAX_BACKWARD;
+        ahead[n].s = s;
         n++;
     }
     return n;

@@ -13,10 +13,9 @@
  * An arc is no shorter than its chord, nor that than the difference of the
  * radii; and a chord no shorter than MIN_CHORD of an arc that etx_arc_to_z
  * follows. */
-static bool passes_by(const struct etx_layer_crossing *crossing, double radius)
+static bool passes_by(const struct etx_track_helix *helix, double radius,
+    const struct etx_grid_layer *layer, double tolerance)
 {
-    const struct etx_track_helix *const helix = crossing->helix;
-    const struct etx_grid_layer *const layer = crossing->layer;
     const double slope = fabs(helix->slope);
 
     if (layer->is_barrel) {
@@ -29,20 +28,17 @@ static bool passes_by(const struct etx_layer_crossing *crossing, double radius)
             ETX_LAYER_DEPTH * (layer->max_radius - layer->min_radius);
 
         return along > 0.0 && path > 0.0 &&
-               slope * (path - thickness) >
-                   end + crossing->tolerance + ROUNDING;
+               slope * (path - thickness) > end + tolerance + ROUNDING;
     }
     const double path =
         helix->slope > 0.0 ? layer->z - helix->z : helix->z - layer->z;
     const double depth = ETX_LAYER_DEPTH * (layer->max_z - layer->min_z);
 
     return path < -ETX_MAX_DISC_PATH * slope - ROUNDING ||
-           slope * (layer->min_radius - radius - crossing->tolerance -
-                       ROUNDING) >
+           slope * (layer->min_radius - radius - tolerance - ROUNDING) >
                fabs(path) + depth ||
            MIN_CHORD * path - depth >
-               slope * (radius + layer->max_radius + crossing->tolerance +
-                           ROUNDING);
+               slope * (radius + layer->max_radius + tolerance + ROUNDING);
 }
 
 bool etx_layer_cross(struct etx_layer_crossing *out,
@@ -52,13 +48,14 @@ bool etx_layer_cross(struct etx_layer_crossing *out,
 {
     if (window == NULL || !etx_window_is_known(window) || layer->n_hits == 0)
         return false;
+    const double tolerance = etx_window_tolerance(window, reach);
+    if (passes_by(&helix->helix, helix->radius, layer, tolerance))
+        return false;
     *out = (struct etx_layer_crossing){.helix = &helix->helix,
         .layer = layer,
         .window = window,
         .measured_field = helix->field,
-        .tolerance = etx_window_tolerance(window, reach)};
-    if (passes_by(out, helix->radius))
-        return false;
+        .tolerance = tolerance};
     return layer->is_barrel
                ? etx_cross_barrel(out, completion, reach, helix->radius)
                : etx_cross_disc(out, completion, reach);
