@@ -2,7 +2,7 @@
 
     python -m tables.adapted [--time 120] [--detector rows ...]
 
-Held-out events, next to the shipped models default and accurate. CPU seconds are of the
+Test events, next to the shipped models default and accurate. CPU seconds are of the
 whole command.
 
 SPDX-License-Identifier: Apache-2.0
@@ -34,7 +34,7 @@ HEAD = [
     "fake rate",
     "CPU s",
 ]
-FIRST_HELD_OUT = 1001
+FIRST_TEST = 1001
 NAMES = {
     "barrel": "barrel and discs",
     "straight": "no field",
@@ -52,19 +52,19 @@ def row(events: str, model: str, found: Quality, seconds: str = "") -> list[str]
 
 
 def rows(detector: str, options: argparse.Namespace) -> Iterator[list[str]]:
-    """The shipped models, and the adapted one; of the barrel also from three events, and
+    """The shipped models, and the adapted one; of the barrel also of three events, and
     without modules."""
     context = exatrkx.Context(1)
-    last = FIRST_HELD_OUT + options.held_out
+    last = FIRST_TEST + options.test_events
     variants = [(options.events, True)]
     if detector == "barrel":
         variants += [(min(3, options.events), True), (options.events, False)]
     for n, has_modules in variants:
-        held_out = [event(detector, k, has_modules) for k in range(FIRST_HELD_OUT, last)]
-        wanted = wanted_of(held_out)
+        unseen = [event(detector, k, has_modules) for k in range(FIRST_TEST, last)]
+        wanted = wanted_of(unseen)
         if (n, has_modules) == variants[0]:
             for name in "default", "accurate":
-                found = measure(exatrkx.Model.load(name), held_out, context, wanted)
+                found = measure(exatrkx.Model.load(name), unseen, context, wanted)
                 yield row(NAMES[detector] if name == "default" else "", name, found)
         events = [event(detector, k, has_modules) for k in range(1, n + 1)]
         with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def rows(detector: str, options: argparse.Namespace) -> Iterator[list[str]]:
             begin = time.process_time()
             adapt(events, path, seconds=options.time, context=context)
             seconds = time.process_time() - begin
-            found = measure(exatrkx.Model.load(path), held_out, context, wanted)
+            found = measure(exatrkx.Model.load(path), unseen, context, wanted)
         label = f"adapted, {n} events" + ("" if has_modules else " without modules")
         yield row("", label, found, f"{seconds:.0f}")
 
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--detector", action="append", choices=list(DETECTORS))
     add("--events", type=int, default=60)
-    add("--held-out", type=int, default=20)
+    add("--test-events", type=int, default=20)
     add("--time", type=float, default=120.0, metavar="S", help="as in exatrkx adapt")
     options = parser.parse_args(arguments)
     found = [one for name in options.detector or DETECTORS for one in rows(name, options)]

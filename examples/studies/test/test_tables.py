@@ -326,7 +326,7 @@ class Trainings(LibraryCase):
 
     def test_adapted(self) -> None:
         """The shipped models and the adapted ones; each detector has tracks to find."""
-        few = ["--events", "2", "--held-out", "1", "--time", "0.1"]
+        few = ["--events", "2", "--test-events", "1", "--time", "0.1"]
         for name in made_detectors.DETECTORS:
             one = made_detectors.event(name, 1)
             counts = np.bincount(np.asarray(one.particle_ids))
