@@ -3,7 +3,7 @@
     python -m tables.retrained --data DIR --events DIR [--count 20] [--seeds 3]
         [--steps 800] [--only NAME]
 
-The networks are measured alone, without the first pass. Filter and graph network are
+The networks are measured alone, without the first pass and new tracks. Filter and graph network are
 trained on, one after the other, with the configs
 that the model was trained with but for their length, learning rate and edges per
 step. In eight bits the stages before the one in training are rounded already, and each is
@@ -38,7 +38,8 @@ MIN_PT = 0.5  # GeV
 PASSES = 3
 STAGES = ("filter", "gnn")
 LEARNING_RATE = 0.003
-ALONE = "first_pass.min_hits=2147483647"  # networks without a first pass
+# Networks without a first pass and new tracks.
+ALONE = "first_pass.min_hits=2147483647", "completion.min_layers=0"
 VARIANTS = {  # of shrink, before the training and after each stage
     "`--narrow 0.5`": ("--narrow 0.5", ""),
     "`--quantise int8`": ("", "--quantise int8"),
@@ -150,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path, model = (Path(folder) / f"{name}.safetensors" for name in ("m", "alone"))
         with contextlib.redirect_stdout(sys.stderr):
             shipped = str(MODELS / "default.safetensors")
-            if adjust.main([shipped, "--out", str(model), ALONE]) != 0:
+            if adjust.main([shipped, "--out", str(model), *ALONE]) != 0:
                 raise RuntimeError("adjust")
         if options.only is None:
             add_row("`default`", [measure(model, events)])
