@@ -153,11 +153,14 @@ adjust filter_positions_mixed positions_dense embedding.graph.max_edges_per_hit=
 # On a GPU (DEVICE=cuda) the rest takes half an hour, on a core days.
 train="$train --device ${DEVICE:-cpu}"
 stage gnn_mixed gnn_mixed --start "$out/default_dense.safetensors"
-adjust gnn_mixed default filter.cut=0.003 filter.max_edges_per_hit=10
+adjust gnn_mixed default filter.cut=0.003 filter.max_edges_per_hit=10 \
+    label.strong_cut=0.7 completion.max_random=0.15
 stage gnn_accurate_mixed gnn_accurate_mixed --start "$out/accurate_dense.safetensors"
-adjust gnn_accurate_mixed accurate filter.cut=0.003 filter.max_edges_per_hit=20
+adjust gnn_accurate_mixed accurate filter.cut=0.003 filter.max_edges_per_hit=20 \
+    label.strong_cut=0.7 completion.max_random=0.15
 stage gnn_positions_mixed gnn_positions_mixed --start "$out/positions_dense.safetensors"
-adjust gnn_positions_mixed positions filter.cut=0.003 filter.max_edges_per_hit=16
+adjust gnn_positions_mixed positions filter.cut=0.003 filter.max_edges_per_hit=16 \
+    label.strong_cut=0.7 completion.max_random=0.15
 
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
@@ -194,8 +197,9 @@ adjust pixels_completed pixels filter.max_edges_per_hit=16 first_pass.min_layers
     first_pass.max_random=0.003
 
 # The Open Data Detector, without cells, as ColliderML has it; ADAPT_TIME: CPU seconds.
-simulate odd 16 20 8001 --detector open-data --process top-pairs --secondaries
+simulate odd 16 60 8001 --detector open-data --process top-pairs --secondaries
 rm -f "$out"/odd/*-cells.csv*
+adjust positions odd_start label.strong_cut=0.6 completion.max_random=0.3
 [ -f "$out/odd.safetensors" ] || python3 -m exatrkx adapt "$out/odd" \
-    --out "$out/odd.safetensors" --start "$out/positions.safetensors" \
-    --time "${ADAPT_TIME:-240}"
+    --out "$out/odd.safetensors" --start "$out/odd_start.safetensors" \
+    --time "${ADAPT_TIME:-900}"
