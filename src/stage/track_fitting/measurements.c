@@ -25,10 +25,13 @@ struct crossing {
     double sigma[ETX_N_LOCAL]; /* mm, of the hit */
 };
 
-/* A path where it may scatter. */
+/* A path where it may scatter, by one standard deviation in a plane. */
 struct scatterer {
-    struct etx_path_point at;
-    double angle; /* one standard deviation in a plane */
+    double position[3], length; /* of the path, mm */
+    double turn;                /* about the z axis */
+    double rise;                /* of the slope */
+    double growth;              /* of the curvature, at the same momentum */
+    double moved[3], turned;    /* derivatives of position and phi by q/pT */
 };
 
 /* All that a path crosses. */
@@ -140,12 +143,17 @@ static void pass_material(struct way *way, struct etx_path_point *point,
     const double incidence = fabs(dot(direction, normal)) / norm;
     const double x =
         fmax(material, MIN_MATERIAL) / fmax(incidence, MIN_INCIDENCE);
+    const double angle = scattering_angle(momentum, mass, x);
 
-    scatterer->at = *point;
-    scatterer->at.length += ahead;
-    for (int k = 0; k < 3; k++)
-        scatterer->at.position[k] += ahead * direction[k];
-    scatterer->angle = scattering_angle(momentum, mass, x);
+    scatterer->length = point->length + ahead;
+    for (int k = 0; k < 3; k++) {
+        scatterer->position[k] = point->position[k] + ahead * direction[k];
+        scatterer->moved[k] = point->derivative[k][ETX_PATH_Q_OVER_PT];
+    }
+    scatterer->turned = point->phi_derivative[ETX_PATH_Q_OVER_PT];
+    scatterer->turn = angle * norm;
+    scatterer->rise = angle * norm * norm;
+    scatterer->growth = angle * direction[2] * point->q_over_pt / point->gain;
     slow_down(point, momentum, mass, x * (double)options->energy_loss);
 }
 
@@ -238,25 +246,20 @@ static void fill_rows(struct etx_least_squares *out, int i,
 static void scatter(double out[ETX_N_LOCAL][3],
     const struct scatterer *scatterer, const struct etx_path_point *point)
 {
-    const struct etx_path_point *from = &scatterer->at;
-    const double cot = from->direction[2];
-    const double square = 1.0 + cot * cot;
-    const double turn = scatterer->angle * sqrt(square);
-    const double growth = scatterer->angle * cot * from->q_over_pt / from->gain;
-    const double turned = from->phi_derivative[ETX_PATH_Q_OVER_PT];
+    const double growth = scatterer->growth;
     double to[3], moved[3];
 
     for (int k = 0; k < 3; k++) {
-        to[k] = point->position[k] - from->position[k];
-        moved[k] = point->derivative[k][ETX_PATH_Q_OVER_PT] -
-                   from->derivative[k][ETX_PATH_Q_OVER_PT];
+        to[k] = point->position[k] - scatterer->position[k];
+        moved[k] =
+            point->derivative[k][ETX_PATH_Q_OVER_PT] - scatterer->moved[k];
     }
-    out[ETX_U][0] = -turn * to[1];
-    out[ETX_U][1] = turn * to[0];
+    out[ETX_U][0] = -scatterer->turn * to[1];
+    out[ETX_U][1] = scatterer->turn * to[0];
     out[ETX_U][2] = 0.0;
-    out[ETX_V][0] = growth * (moved[0] + turned * to[1]);
-    out[ETX_V][1] = growth * (moved[1] - turned * to[0]);
-    out[ETX_V][2] = scatterer->angle * square * (point->length - from->length);
+    out[ETX_V][0] = growth * (moved[0] + scatterer->turned * to[1]);
+    out[ETX_V][1] = growth * (moved[1] - scatterer->turned * to[0]);
+    out[ETX_V][2] = scatterer->rise * (point->length - scatterer->length);
 }
 
 /* Add the covariance of two independent shifts [n_rows, 2], from a row on. */
@@ -298,7 +301,7 @@ static void fill_covariance(struct etx_least_squares *out,
             const struct etx_path_point *at = &way->crossing[i].at;
             double moved[ETX_N_LOCAL][3];
 
-            if (at->length <= scatterer->at.length)
+            if (at->length <= scatterer->length)
                 break;
             first = ETX_N_LOCAL * i;
             scatter(moved, scatterer, at);
