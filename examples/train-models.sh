@@ -194,7 +194,7 @@ stage gnn_pixels gnn_pixels --start "$out/pixels_bounded.safetensors"
 build/examples/etx-learn-completion --data "$out/pixels-completion" --min-layers 4 \
     --model "$out/gnn_pixels.safetensors" --out "$out/pixels_completed.safetensors"
 adjust pixels_completed pixels filter.max_edges_per_hit=16 first_pass.min_layers=4 \
-    first_pass.max_random=0.003
+    first_pass.max_random=0.003 completion.passes=2
 
 # The Open Data Detector, without cells, as ColliderML has it; ADAPT_TIME: CPU seconds.
 simulate odd 16 60 8001 --detector open-data --process top-pairs --secondaries
