@@ -200,6 +200,7 @@ adjust pixels_completed pixels filter.max_edges_per_hit=16 first_pass.min_layers
 simulate odd 16 60 8001 --detector open-data --process top-pairs --secondaries
 rm -f "$out"/odd/*-cells.csv*
 adjust positions odd_start label.strong_cut=0.6 completion.max_random=0.3
-[ -f "$out/odd.safetensors" ] || python3 -m exatrkx adapt "$out/odd" \
-    --out "$out/odd.safetensors" --start "$out/odd_start.safetensors" \
+[ -f "$out/odd_adapted.safetensors" ] || python3 -m exatrkx adapt "$out/odd" \
+    --out "$out/odd_adapted.safetensors" --start "$out/odd_start.safetensors" \
     --time "${ADAPT_TIME:-900}"
+adjust odd_adapted odd completion.passes=2 label.strong_cut=0.8
