@@ -164,26 +164,28 @@ etx_status etx_find_tracks_end(etx_tracks **out, const int32_t *labels,
     int64_t n_tracks, etx_context *context, const etx_model *model,
     const etx_event *event)
 {
-    struct etx_arena *arena = NULL;
-    struct etx_arena_mark mark;
-    int32_t *label = NULL;
+    struct etx_scratch_mark mark;
+    struct etx_hits_left left = {.event = event, .rest = event};
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(check_labels(__func__, labels, event->n_hits, n_tracks));
-    arena = etx_host_of(context)->stream->arena;
-    mark = etx_arena_mark(arena);
-    ETX_SCRATCH(label, arena, event->n_hits, "labels");
-    if (event->n_hits > 0)
-        memcpy(label, labels, (size_t)event->n_hits * sizeof *label);
-    ETX_CHECK(etx_stage_end_labels(
-        out, label, (int32_t)n_tracks, context, model, event));
+    mark = etx_scratch_mark(context);
+    left.n_tracks = (int32_t)n_tracks;
+    status = etx_arena_alloc(&left.label, etx_host_of(context)->stream->arena,
+        event->n_hits, sizeof *left.label, "labels");
+    if (status == ETX_OK && event->n_hits > 0)
+        memcpy(left.label, labels, (size_t)event->n_hits * sizeof *labels);
+    if (status == ETX_OK)
+        status = etx_stage_more_passes(&left, context, model);
+    if (status == ETX_OK)
+        status = etx_stage_end_event(out, &left, context, model);
+    etx_hits_left_free(&left);
+    etx_scratch_reset(context, mark);
 done:
-    if (arena != NULL)
-        etx_arena_reset(arena, mark);
-    return etx_call_end(&host, status);
+    return etx_call_end(&host, etx_call_settle(context, status));
 }
 
 etx_status etx_find_tracks_batch(etx_tracks **out, etx_context *context,

@@ -189,12 +189,13 @@ static etx_status find_joined(struct etx_tracks **out,
             const int64_t n_hits = left[e].rest->n_hits;
 
             number_tracks(label, n_hits, &base);
-            if (pass > 1)
-                ETX_CHECK(etx_stage_next_pass(&left[e], context, model, label));
-            else
-                ETX_CHECK(etx_stage_end_event(
-                    &out[e], &left[e], context, model, label));
+            etx_stage_add_found(&left[e], label);
             label += n_hits;
+            if (pass > 1)
+                ETX_CHECK(etx_stage_next_pass(&left[e], context, model));
+            else
+                ETX_CHECK(
+                    etx_stage_end_event(&out[e], &left[e], context, model));
         }
     }
 done:

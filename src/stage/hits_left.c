@@ -94,8 +94,7 @@ int32_t etx_stage_passes(
                : 1;
 }
 
-/* The labels of the event with the tracks that the networks found. */
-static void add_found(struct etx_hits_left *left, const int32_t *found)
+void etx_stage_add_found(struct etx_hits_left *left, const int32_t *found)
 {
     for (int64_t k = 0; k < left->rest->n_hits; k++)
         left->label[left->row != NULL ? left->row[k] : k] =
@@ -103,14 +102,12 @@ static void add_found(struct etx_hits_left *left, const int32_t *found)
 }
 
 etx_status etx_stage_next_pass(struct etx_hits_left *left,
-    struct etx_context *context, const struct etx_model *model,
-    const int32_t *found)
+    struct etx_context *context, const struct etx_model *model)
 {
     etx_completion_options options = model->completion_options;
     etx_status status;
 
     options.min_layers = 0; /* new tracks are for the networks to find */
-    add_found(left, found);
     ETX_CHECK(etx_stage_complete(
         left->label, left->n_tracks, context, model, left->event, &options));
     left->n_tracks = etx_count_labels(left->label, left->event->n_hits);
@@ -121,23 +118,15 @@ done:
 
 etx_status etx_stage_end_event(struct etx_tracks **out,
     struct etx_hits_left *left, struct etx_context *context,
-    const struct etx_model *model, const int32_t *found)
+    const struct etx_model *model)
 {
-    add_found(left, found);
-    return etx_stage_end_labels(
-        out, left->label, left->n_tracks, context, model, left->event);
-}
-
-etx_status etx_stage_end_labels(struct etx_tracks **out, int32_t *label,
-    int32_t n_filled, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
-{
+    const struct etx_event *const event = left->event;
     etx_status status = ETX_OK;
 
     if (model->completion != NULL && event->layer_id != NULL)
-        ETX_CHECK(etx_stage_complete(label, n_filled, context, model, event,
-            &model->completion_options));
-    ETX_CHECK(etx_tracks_group(out, event->n_hits, label, 1));
+        ETX_CHECK(etx_stage_complete(left->label, left->n_tracks, context,
+            model, event, &model->completion_options));
+    ETX_CHECK(etx_tracks_group(out, event->n_hits, left->label, 1));
 done:
     return status;
 }

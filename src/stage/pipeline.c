@@ -64,25 +64,46 @@ done:
     return status;
 }
 
+static etx_status run_pass(struct etx_hits_left *left,
+    struct etx_context *context, const struct etx_model *model)
+{
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    int32_t *label = NULL;
+    etx_status status;
+
+    ETX_SCRATCH(label, arena, left->rest->n_hits, "labels");
+    ETX_CHECK(etx_stage_run_networks(label, context, model, left->rest));
+    etx_stage_add_found(left, label);
+done:
+    return status;
+}
+
+etx_status etx_stage_more_passes(struct etx_hits_left *left,
+    struct etx_context *context, const struct etx_model *model)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t k = etx_stage_passes(model, left->event); k > 1; k--) {
+        ETX_CHECK(etx_stage_next_pass(left, context, model));
+        ETX_CHECK(run_pass(left, context, model));
+    }
+done:
+    return status;
+}
+
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)
 {
     const struct etx_scratch_mark mark = etx_scratch_mark(context);
-    struct etx_arena *arena = etx_host_of(context)->stream->arena;
     struct etx_hits_left left = {.event = NULL};
-    int32_t *label = NULL;
     etx_status status;
 
     etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_begin_event(&left, context, model, event));
-    for (int32_t pass = etx_stage_passes(model, event); pass > 0; pass--) {
-        ETX_SCRATCH(label, arena, left.rest->n_hits, "labels");
-        ETX_CHECK(etx_stage_run_networks(label, context, model, left.rest));
-        if (pass > 1)
-            ETX_CHECK(etx_stage_next_pass(&left, context, model, label));
-    }
-    ETX_CHECK(etx_stage_end_event(out, &left, context, model, label));
+    ETX_CHECK(run_pass(&left, context, model));
+    ETX_CHECK(etx_stage_more_passes(&left, context, model));
+    ETX_CHECK(etx_stage_end_event(out, &left, context, model));
 done:
     etx_hits_left_free(&left);
     etx_scratch_reset(context, mark);

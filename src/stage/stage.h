@@ -271,29 +271,26 @@ struct etx_hits_left {
 etx_status etx_stage_begin_event(struct etx_hits_left *out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
+/* Add the tracks that the networks found among the hits left. */
+void etx_stage_add_found(struct etx_hits_left *left, const int32_t *found);
 /* How many passes of the networks an event has. */
 int32_t etx_stage_passes(
     const struct etx_model *model, const struct etx_event *event);
-/* Add the tracks that the networks found [rest->n_hits] and complete all, but
- * for new tracks: rest becomes what they leave. */
+/* Complete the tracks so far, but for new ones: rest becomes what they leave. */
 etx_status etx_stage_next_pass(struct etx_hits_left *left,
-    struct etx_context *context, const struct etx_model *model,
-    const int32_t *found);
-/* The tracks so far, then the ones that the networks found [rest->n_hits], all
- * completed. */
+    struct etx_context *context, const struct etx_model *model);
+/* The tracks so far, completed. */
 etx_status etx_stage_end_event(struct etx_tracks **out,
     struct etx_hits_left *left, struct etx_context *context,
-    const struct etx_model *model, const int32_t *found);
-/* The same of labels [n_hits], which change: 0 .. n_filled - 1 are the tracks
- * of the first pass. */
-etx_status etx_stage_end_labels(struct etx_tracks **out, int32_t *label,
-    int32_t n_filled, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event);
+    const struct etx_model *model);
 void etx_hits_left_free(struct etx_hits_left *left);
 
 /* pipeline.c: label [n_hits] by the networks of the model. */
 etx_status etx_stage_run_networks(int32_t *label, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);
+/* The passes after the first one, whose tracks are there. */
+etx_status etx_stage_more_passes(struct etx_hits_left *left,
+    struct etx_context *context, const struct etx_model *model);
 /* Every stage of the model. */
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,

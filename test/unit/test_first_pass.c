@@ -340,10 +340,12 @@ static etx_event *hits_left(
     return out;
 }
 
-/* Both halves of the pipeline, and between them the stages of a host. */
-ETX_TEST(test_first_pass_halves)
+/* Both halves of the pipeline, and between them the stages of a host: those of
+ * the first of one or two passes; in this event a second one finds more. */
+ETX_TEST(test_first_pass_halves, .rows = 2)
 {
-    scoped_job job = job_make();
+    scoped_job job = {.context = etx_test_context()};
+    etx_test_open_example(&job.model, &job.event, "event000000002");
     const int64_t n = etx_event_n_hits(job.event);
     scoped int32_t *label = etx_test_alloc(n, sizeof *label);
     scoped int32_t *rows = etx_test_alloc(n, sizeof *rows);
@@ -354,6 +356,7 @@ ETX_TEST(test_first_pass_halves)
     etx_label_options options = {.struct_size = sizeof options};
     int64_t n_tracks = 0;
 
+    job.model->completion_options.passes = _i + 1;
     job_find(&job);
     ck_assert_ok(etx_model_label_options(&options, job.model));
     ck_assert_ok(etx_find_tracks_begin(
