@@ -340,8 +340,8 @@ static etx_event *hits_left(
     return out;
 }
 
-/* Both halves of the pipeline, and between them the stages of a host: those of
- * the first of one or two passes; in this event a second one finds more. */
+/* Both halves of the pipeline, and between them the stages of a host, its only
+ * pass or the first of two; in this event a second one finds more. */
 ETX_TEST(test_first_pass_halves, .rows = 2)
 {
     scoped_job job = {.context = etx_test_context()};
