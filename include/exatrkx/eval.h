@@ -85,7 +85,7 @@ typedef struct etx_evaluation {
     double trackml_score;          /* mean over events */
     double primary_score;          /* the same with the weights of particles of
                                     * generation 0 alone (bits 24 to 35 of a TrackML id),
-                                    * as in TrackML's files; nan where counts lack it */
+                                    * as in TrackML's files */
 } etx_evaluation;
 
 /* Rates and intervals from the sums; the caller sets out->struct_size.

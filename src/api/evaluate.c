@@ -17,8 +17,8 @@
 
 /* Sizes of the structs in their first release. */
 #define COUNTS_FIRST_SIZE                                                      \
-    ETX_SIZE_UP_TO(etx_evaluation_counts, trackml_score_sum)
-#define RATES_FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation, trackml_score)
+    ETX_SIZE_UP_TO(etx_evaluation_counts, primary_score_sum)
+#define RATES_FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation, primary_score)
 
 /* The arguments that all calls share: an event with truth, tracks of the same
  * hits, and options, which are copied to *used. */
@@ -41,7 +41,7 @@ done:
     return status;
 }
 
-/* *out: the caller's counts; what an older caller lacks is nan. */
+/* *out: the caller's counts; what an older caller lacks is 0. */
 static etx_status read_counts(etx_evaluation_counts *out, const char *function,
     const etx_evaluation_counts *counts)
 {
@@ -53,7 +53,7 @@ static etx_status read_counts(etx_evaluation_counts *out, const char *function,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: counts->reserved is %d and must be 0", function,
             (int)counts->reserved);
-    *out = (etx_evaluation_counts){.primary_score_sum = (double)NAN};
+    *out = (etx_evaluation_counts){0};
     memcpy(out, counts,
         counts->struct_size < sizeof *out ? counts->struct_size : sizeof *out);
 done:

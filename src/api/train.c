@@ -14,7 +14,7 @@
 #include "train/validation/validate.h"
 
 /* sizeof(etx_training_report) in its first release. */
-#define REPORT_FIRST_SIZE ETX_SIZE_UP_TO(etx_training_report, seconds)
+#define REPORT_FIRST_SIZE ETX_SIZE_UP_TO(etx_training_report, n_skipped)
 
 etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
     const char *config, const etx_model *start)

@@ -19,13 +19,13 @@
 /* X(name, text, last): the struct etx_<name>_options, its name in messages, and
  * its last field at its first release. */
 #define ETX_OPTIONS_TYPES(X)                                                   \
-    X(context, "context options", cancel_user)                                 \
+    X(context, "context options", keep_graphs)                                 \
     X(graph, "graph options", max_edges)                                       \
-    X(label, "etx_label_options", min_hits)                                    \
-    X(completion, "etx_completion_options", max_random)                        \
+    X(label, "etx_label_options", max_polar_change)                                    \
+    X(completion, "etx_completion_options", passes)                        \
     X(first_pass, "etx_first_pass_options", min_hits)                          \
     X(module_map, "etx_module_map_options", margin)                            \
-    X(fit, "etx_fit_options", max_z)                                           \
+    X(fit, "etx_fit_options", map_z)                                           \
     X(resolve, "etx_resolve_options", min_hits)                                \
     X(evaluation, "etx_evaluation_options", charged_only)
 

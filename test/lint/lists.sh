@@ -111,6 +111,33 @@ for file in examples/program.[ch] docs/man.awk docs/troubleshooting.md \
     done
 done
 
+# A struct_size is refused below that of the first release that has the struct, or,
+# where none has, of today: last_field STRUCT is its last field there.
+last_field()
+{
+    for headers in $(find lib/abi -name exatrkx -type d 2>/dev/null | sort -V) \
+        include/exatrkx; do
+        grep -q "^} $1;" "$headers"/*.h && break
+    done
+    cat "$headers"/*.h | sed -n "/^typedef struct $1 {/,/^} $1;/p" | tr '\n' ' ' |
+        sed -E 's,/\*[^*]*\*+([^/*][^*]*\*+)*/,,g' | tr ';' '\n' | grep -v '^ *}' |
+        grep '[a-z]' | tail -n 1 |
+        sed 's/.*(\*\([a-z_]*\))(.*/\1/; s/.*[ *]\([a-z0-9_]*\)$/\1/'
+}
+sizes=$({
+    entries src/stage/options.h ETX_OPTIONS_TYPES 1,3 | sed 's/,/_options /; s/^/etx_/'
+    grep -rhoE '(SIZE_UP_TO|offsetof)\(etx_[a-z_]*, [a-z_]*\)' src/api src/dist \
+        src/train | sed 's/.*(\(.*\), \(.*\))/\1 \2/'
+} | sort)
+same 'structs with a first size' "$(echo "$sizes" | cut -d' ' -f1)" include/exatrkx \
+    "$(cat include/exatrkx/*.h | awk '/^typedef struct/ { name = $3 }
+        /uint32_t struct_size;/ { print name }' | sort)"
+while read -r struct field; do
+    same "first size of $struct" "$field" 'its header' "$(last_field "$struct")"
+done <<END
+$sizes
+END
+
 for column in $(entries src/data/event.h ETX_EVENT_COLUMNS 2); do
     grep -q "event->$column\>" src/data/event*.c && continue
     echo "column of hits $column: nothing sets it in src/data/event*.c" >&2

@@ -8,7 +8,6 @@
 #include "eval_events.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -205,9 +204,6 @@ ETX_TEST(test_eval_score_generation)
     const etx_particle particles[] = {{.id = primary}, {.id = later}};
     const int32_t label[] = {0, 0, -1, 1, 1, 1, -1, -1};
     etx_evaluation_counts counts = {.struct_size = sizeof counts};
-    etx_evaluation_counts old = {
-        .struct_size = offsetof(etx_evaluation_counts, primary_score_sum),
-        .primary_score_sum = 7.0};
     etx_evaluation rates = {.struct_size = sizeof rates};
     scoped_event *event = NULL;
     scoped_tracks *tracks = NULL;
@@ -226,14 +222,6 @@ ETX_TEST(test_eval_score_generation)
     const etx_evaluation_counts none = {.struct_size = sizeof none};
     ck_assert_ok(etx_evaluation_rates(&rates, &none));
     ck_assert_double_nan(rates.trackml_score);
-    ck_assert_double_nan(rates.primary_score);
-
-    /* A caller of the first release has no such sum. */
-    ck_assert_ok(etx_evaluate(&old, event, tracks, NULL));
-    ck_assert_double_eq(old.trackml_score_sum, 0.625);
-    ck_assert_double_eq(old.primary_score_sum, 7.0);
-    ck_assert_ok(etx_evaluation_rates(&rates, &old));
-    ck_assert_double_eq(rates.trackml_score, 0.625);
     ck_assert_double_nan(rates.primary_score);
 }
 

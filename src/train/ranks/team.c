@@ -39,7 +39,7 @@ etx_status etx_team_read(etx_team *out, const etx_team *team)
 
     *out = (etx_team){.struct_size = sizeof *out, .n_ranks = 1};
     ETX_CHECK(etx_options_copy(out, sizeof *out, team, team->struct_size,
-        ETX_SIZE_UP_TO(etx_team, sum_slices), "team"));
+        ETX_SIZE_UP_TO(etx_team, share_slices), "team"));
     ETX_CHECK(check_team(out));
 done:
     return status;
