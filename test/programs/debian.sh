@@ -71,6 +71,11 @@ event = exatrkx.Event.from_trackml(sys.argv[1], detector=exatrkx.Detector.load()
 exatrkx.find_tracks(exatrkx.Model.load(), event).write_csv("python.csv", event)
 PYTHON
     cmp "$tmp/tracks.csv" "$tmp/python.csv"
+    grep -qx '#! */usr/bin/python3' "$tmp/root/usr/bin/exatrkx"
+    (cd "$tmp" && PATH="$tmp/root/usr/bin:$PATH" PYTHONDONTWRITEBYTECODE=1 \
+        PYTHONPATH="$tmp/root/usr/lib/python3/dist-packages" \
+        python3 root/usr/bin/exatrkx find-tracks --event "$event" --out command.csv)
+    cmp "$tmp/tracks.csv" "$tmp/command.csv"
 else
     echo 'SKIPPED the package of Python: no numpy'
 fi
