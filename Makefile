@@ -214,6 +214,7 @@ help:
 	@echo 'make check-mutants        share of broken sources that a suite finds'
 	@echo 'make check-soak check-schedule   10 000 events; threads that yield at random'
 	@echo 'make check-soak-training check-large check-leaks   an hour; 10 million hits; programs'
+	@echo 'make check-hosts check-roots   musl, aarch64; bare Debian systems, over an hour'
 	@echo 'make check-growth         time by the number of hits, of hostile events too'
 	@echo 'make check-sample check-all   the sample in CI; everything, over an hour'
 	@echo 'make gpu          build with CUDA=1, test and time on a GPU; one report'

@@ -3,7 +3,7 @@
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
     check-kill check-train-models check-soak check-soak-training check-large check-leaks check-schedule \
     check-mutants check-fuzz check-sample check-all check-hosts check-reproducible \
-    lint lines abi abi-baseline \
+    check-roots lint lines abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources
 
@@ -223,6 +223,9 @@ abi-baseline: $(SHARED) $(DIST_SHARED)
 # With musl and for aarch64, where their compilers and zlib are: minutes.
 check-hosts: $(STATIC) $(BUILD)/obj/test/hosts/probe.o
 	@test/hosts/hosts.sh $(BUILD) $(LIB)
+# README.md's two commands in bare Debian systems, with a network: over an hour.
+check-roots:
+	@test/hosts/roots.sh
 # Twice the library without a cache of the compiler: minutes.
 check-reproducible:
 	@test/programs/reproducible.sh
@@ -328,7 +331,7 @@ check-sample:
 check-all:
 	@export ETX_SLOW=1; for part in check lint check-oom check-io check-device \
 	    check-kill check-train-models check-soak check-large check-growth check-hosts \
-	    check-reproducible asan check-leaks tsan coverage check-fuzz; do \
+	    check-reproducible check-roots asan check-leaks tsan coverage check-fuzz; do \
 	    $(MAKE) --no-print-directory $$part || exit 1; done
 
 # --------------------------------------------------------------------- GPU --

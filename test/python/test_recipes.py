@@ -8,11 +8,15 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import shutil
+import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
-PACKAGING = Path(__file__).resolve().parents[2] / "docs" / "packaging"
-VERSION_H = Path(__file__).resolve().parents[2] / "include/exatrkx/version.h"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "docs" / "packaging"
+VERSION_H = ROOT / "include/exatrkx/version.h"
 HAVE_YAML = all(map(importlib.util.find_spec, ("yaml", "jinja2")))
 
 
@@ -47,3 +51,40 @@ class Recipes(unittest.TestCase):
         for package in control.split("Package: ")[1:]:
             name = package.splitlines()[0]
             self.assertTrue((PACKAGING / "debian" / f"{name}.install").exists(), name)
+
+    def test_version(self) -> None:
+        """version.sh sets it wherever it stands."""
+        files = [
+            *ROOT.glob("include/exatrkx/*.h"),
+            *ROOT.glob("bindings/python/*.*"),
+            PACKAGING / "conda/meta.yaml",
+            PACKAGING / "debian/changelog",
+            ROOT / "bindings/python/exatrkx/_declarations.py",
+            ROOT / "src/stage/options.c",
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder)
+            for file in filter(Path.is_file, files):
+                target = copy / file.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, target)
+            changes = "# Changelog\n\n## Unreleased\n\n* one\n"
+            (copy / "CHANGELOG.md").write_text(changes)
+            command = [str(PACKAGING / "version.sh"), "12.34.56", "2027-01-31"]
+            subprocess.run(command, cwd=copy, check=True)
+            for name, line in {
+                "include/exatrkx/version.h": "#define ETX_VERSION_PATCH 56",
+                "bindings/python/exatrkx/_declarations.py": "ETX_VERSION_MINOR = 34",
+                "bindings/python/pyproject.toml": 'version = "12.34.56"',
+                "docs/packaging/conda/meta.yaml": '{% set version = "12.34.56" %}',
+                "docs/packaging/debian/changelog": "libexatrkx (12.34.56) unstable",
+                "CHANGELOG.md": "## 12.34.56 (2027-01-31)\n\n* one",
+            }.items():
+                self.assertIn(line, (copy / name).read_text(), name)
+            again = subprocess.run(command, cwd=copy, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(again.returncode, 1)
+            self.assertIn("no section Unreleased", again.stderr)
+
+    def test_python(self) -> None:
+        project = (ROOT / "bindings/python/pyproject.toml").read_text()
+        self.assertIn(f'\nversion = "{version()}"\n', project)
