@@ -421,6 +421,34 @@ class Figures(InFolder):
         drawn = [line.get_ydata() for line in figure.axes[1].get_lines()]
         self.assertEqual([list(y) for y in drawn], [[0.5], [0.6]])
 
+    def test_times(self) -> None:
+        """Medians against hits; stages that take no time are left out."""
+        rows = [
+            {
+                "stage": stage,
+                "n_hits": hits,
+                "threads": 2,
+                "device": "cpu",
+                "median_s": share * hits,
+                "p10_s": 0.9 * share * hits,
+                "p90_s": 1.2 * share * hits,
+            }
+            for hits in (2000, 1000)
+            for stage, share in {"event": 1e-3, "gnn": 5e-4, "label": 1e-6}.items()
+        ]
+        path = self.write("default.json", json.dumps(rows))
+        (axes,) = plotting.times(path).axes
+        self.assertEqual(axes.get_title(), "default, 2 thread(s), cpu")
+        drawn = {line.get_label(): line.get_xydata() for line in axes.get_lines()}
+        self.assertEqual(list(drawn), ["whole event", "graph network"])
+        event = np.array([[1000.0, 1.0], [2000.0, 2.0]])
+        np.testing.assert_array_equal(drawn["whole event"], event)
+        np.testing.assert_array_equal(drawn["graph network"], event * [1.0, 0.5])
+        for text in ("[]", '[{"stage": "event"}]', "{", '{"a": 1}'):
+            path = self.write("wrong.json", text)
+            with self.assertRaisesRegex(ValueError, "wrong.json: n"):
+                plotting.times(path)
+
     def test_moving_mean(self) -> None:
         values = np.arange(200.0)
         smooth = training_plot.smooth(values)

@@ -5,6 +5,7 @@
     exatrkx plot resolution --event PREFIX --tracks T.csv --parameters P.csv --out p.png
     exatrkx plot edges --event PREFIX --edges E.csv --out e.png
     exatrkx plot radius --event PREFIX --points P.csv --out r.png
+    exatrkx plot times default.json --out times.png
 
 The ending of --out says the format: png, svg or pdf. Needs matplotlib.
 docs/plots.md says what the panels show.
@@ -155,11 +156,19 @@ def training(logs: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
     return training_plot.draw(_several(logs), axes)
 
 
+def times(files: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
+    """Seconds of events and stages against hits, a panel for each file of
+    etx-bench --json."""
+    from . import times_plot
+
+    return times_plot.draw(_several(files), axes)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     result = argparse.ArgumentParser(
         prog="exatrkx plot",
-        description="Draw training logs, tracks, their fits, edges and embeddings.",
+        description="Draw training logs, times, tracks, fits, edges and embeddings.",
     )
     commands = result.add_subparsers(
         dest="command", required=True, metavar="COMMAND"
@@ -168,6 +177,11 @@ def parser() -> argparse.ArgumentParser:
     logs = commands.add_parser("training", help=about)
     logs.add_argument(
         "logs", nargs="+", metavar="LOG.jsonl", help="of etx-train --log"
+    )
+    about = "time of events and their stages against the number of hits"
+    of_bench = commands.add_parser("times", help=about)
+    of_bench.add_argument(
+        "files", nargs="+", metavar="FILE.json", help="of etx-bench --json"
     )
     about = "efficiency against pT and eta, purity, lengths of tracks"
     of_tracks = commands.add_parser("tracks", help=about)
@@ -254,6 +268,8 @@ def draw(args: argparse.Namespace) -> None:
 
     if args.command == "training":
         figure = training(args.logs)
+    elif args.command == "times":
+        figure = times(args.files)
     elif args.command == "embedding":
         if len(args.event) > 1:
             raise ValueError("embedding: one event at a time")
@@ -286,7 +302,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = command_line.parse_args(arguments)
     if not args.out.lower().endswith(FORMATS):
         command_line.error(f"--out {args.out}: not {', '.join(FORMATS)}")
-    if args.command != "training" and len(args.event) != len(args.files):
+    has_events = args.command not in ("training", "times")
+    if has_events and len(args.event) != len(args.files):
         command_line.error(
             f"{len(args.event)} events and {len(args.files)} files for them"
         )
