@@ -87,7 +87,8 @@ ETX_TEST(test_train_steps_validation_radius)
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
 }
 
-/* 449 edges per hit, of 300 that are counted: the graph is not measured. */
+/* 449 edges per hit, of 300 that are counted: the graph is not measured, and
+ * the model keeps its radius. */
 ETX_TEST(test_train_steps_validation_of_too_many_edges)
 {
     etx_training_report report;
@@ -100,6 +101,7 @@ ETX_TEST(test_train_steps_validation_of_too_many_edges)
     ck_assert_double_nan(report.n_edges);
     ck_assert_double_nan(report.purity);
     ck_assert_double_nan(report.efficiency);
+    ck_assert_float_eq(bench.trainer->model->radius, 0.4f);
 }
 
 /* Edges in both directions are twice as many, of the same efficiency and

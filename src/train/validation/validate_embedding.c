@@ -169,14 +169,15 @@ etx_status etx_validate_embedding(
     if (radius > 0.0f)
         trainer->model->radius = radius;
     status = count_events(validation);
-    if (trainer->config.validation.target_efficiency <= 0.0f ||
-        status != ETX_OK)
-        trainer->model->radius = radius_before;
+    trainer->model->radius = radius_before;
     ETX_CHECK(status);
     ETX_CHECK(etx_validation_share(validation));
     sum = etx_validation_sum(validation);
     if (sum.counts.is_beyond > 0.0)
         sum.counts.n = sum.counts.n_true = sum.counts.n_signal = (double)NAN;
+    else if (trainer->config.validation.target_efficiency > 0.0f &&
+             radius > 0.0f)
+        trainer->model->radius = radius;
     result->n_edges = sum.counts.n;
     result->purity = etx_ratio(sum.counts.n_true, sum.counts.n);
     result->efficiency = etx_ratio(sum.counts.n_signal, sum.n_signal_pairs);
