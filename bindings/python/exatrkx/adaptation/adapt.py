@@ -68,6 +68,8 @@ LABEL_GRID: dict[str, Sequence[Any]] = {
     "label.min_hits": (3, 4, 5),
     "completion.max_random": (0.1, 0.3),
     "completion.min_layers": (4, 5, 6),
+    "completion.min_pt": (0.15, 0.3),
+    "completion.passes": (1, 2),
     "first_pass.min_layers": (4, 5, 6, 7, 8),
 }
 
