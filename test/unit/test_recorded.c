@@ -147,8 +147,8 @@ static const struct {
     double first[N_RECORDED], completed[N_RECORDED], fresh[N_RECORDED];
 } finders[] = {
     {NULL, {294, 2780, 16533492}, {300, 2917, 17465580}, {300, 2871, 17178356}},
-    {"event000000002", {556, 6713, 135268154}, {653, 7740, 152908382},
-        {567, 6096, 126654285}},
+    {"event000000002", {556, 6713, 135268154}, {655, 7754, 153563550},
+        {573, 6138, 127383964}},
 };
 
 ETX_TEST(test_recorded_tracks, .rows = ROWS(finders))

@@ -88,7 +88,7 @@ static bool begins_seeds(
     const struct etx_first_pass_search *search, int32_t layer)
 {
     if (search->leads_anywhere)
-        return etx_layers_from(search, layer) >= search->min_layers;
+        return true;
     for (int64_t k = 0; k < search->n_seeds; k++)
         if (search->first_pass->seed[search->seed[k] * ETX_SEED_WIDTH] == layer)
             return true;

@@ -40,16 +40,6 @@ static int32_t next_layer(
     return best;
 }
 
-int32_t etx_layers_from(
-    const struct etx_first_pass_search *search, int32_t layer)
-{
-    int32_t n = 1;
-
-    for (int32_t l = 0; l < search->completion->n_layers; l++)
-        n += follows(search, l, layer);
-    return n;
-}
-
 /* Begin a walk over the hits of a layer that may follow hit a. */
 static void begin_pairs(struct etx_grid_walk *walk,
     const struct etx_grid_hit *a, const struct etx_grid_layer *layer)

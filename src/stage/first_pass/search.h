@@ -162,10 +162,6 @@ void etx_seed_candidates(struct etx_candidate *best,
 /* The same from seeds that lead anywhere. */
 void etx_free_candidates(struct etx_candidate *best,
     const struct etx_first_pass_search *search, int32_t first);
-/* How many layers of its kind a track from this one may cross, with it: barrels
- * further out, or discs of the same volume further along z. */
-int32_t etx_layers_from(
-    const struct etx_first_pass_search *search, int32_t layer);
 /* Add the other hits of a candidate, which has three, and offer it to the best
  * [ETX_CANDIDATES_OF_HIT]. */
 void etx_candidate_finish(struct etx_candidate *best,
