@@ -160,7 +160,7 @@ adjust gnn_accurate_mixed accurate filter.cut=0.003 filter.max_edges_per_hit=20 
     label.strong_cut=0.7 completion.max_random=0.15
 stage gnn_positions_mixed gnn_positions_mixed --start "$out/positions_dense.safetensors"
 adjust gnn_positions_mixed positions filter.cut=0.003 filter.max_edges_per_hit=16 \
-    label.strong_cut=0.7 completion.max_random=0.15
+    label.strong_cut=0.7 completion.max_random=0.15 completion.min_pt=0.15
 
 # The chain of the papers: embedding, filter, graph network and connected components,
 # with nothing before or after them. It has to find everything itself, so it learns
@@ -199,7 +199,7 @@ adjust pixels_completed pixels filter.max_edges_per_hit=16 first_pass.min_layers
 # The Open Data Detector, without cells, as ColliderML has it; ADAPT_TIME: CPU seconds.
 simulate odd 16 60 8001 --detector open-data --process top-pairs --secondaries
 rm -f "$out"/odd/*-cells.csv*
-adjust positions odd_start label.strong_cut=0.6 completion.max_random=0.3
+adjust positions odd_start label.strong_cut=0.6 completion.max_random=0.3 completion.min_pt=0.3
 [ -f "$out/odd_adapted.safetensors" ] || python3 -m exatrkx adapt "$out/odd" \
     --out "$out/odd_adapted.safetensors" --start "$out/odd_start.safetensors" \
     --time "${ADAPT_TIME:-900}"
