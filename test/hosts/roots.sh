@@ -1,8 +1,8 @@
 #!/bin/sh
 # The commands of README.md in Debian 12 and 13 with nothing but git, make and gcc.
-# Another user than root is told what to install; root gets it installed; then the
-# other user, too. No compiler may warn. As root, with debootstrap and a network.
-# $@: the targets, by default the two of README.md.
+# Another user than root is told what to install; root gets it installed by the first
+# command; then the other user runs them all. No compiler may warn. As root, with
+# debootstrap and a network. $@: the targets, by default the two of README.md.
 set -eu
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1; then
     echo 'SKIPPED roots: not root, or no debootstrap'
@@ -32,6 +32,13 @@ failed()
     exit 1
 }
 
+# run USER TARGET: it is done, and no compiler warns.
+run()
+{
+    as "$1" "make -j$(nproc) $2" || failed "$suite, $1: make $2"
+    ! grep -q 'warning:' "$tmp/log" || failed "$suite, $1: make $2 warns"
+}
+
 for suite in bookworm trixie; do
     root=$tmp/$suite
     debootstrap --variant=minbase --include=git,make,gcc,ca-certificates "$suite" "$root" \
@@ -43,15 +50,12 @@ for suite in bookworm trixie; do
         failed "$suite: a user without the packages is not told which"
     fi
     in_root git config --system safe.directory /home/other/libexatrkx
-    for user in root other; do
-        for target in "$@"; do
-            as $user "make -j$(nproc) $target" || failed "$suite, $user: make $target"
-            ! grep -q 'warning:' "$tmp/log" ||
-                failed "$suite, $user: make $target warns"
-        done
-        in_root chown -R other: /home/other
+    run root "$1"
+    in_root chown -R other: /home/other
+    for target in "$@"; do
+        run other "$target"
     done
     compiler=$(in_root gcc -dumpfullversion)
     rm -rf "$root"
-    echo "roots: $suite, gcc $compiler, root and another user: make $*"
+    echo "roots: $suite, gcc $compiler: make $1 as root, make $* as another user"
 done
