@@ -322,7 +322,7 @@ fuzz check-fuzz:
 	@test/fuzz/run.sh
 
 # A sample of the four above, so that none of them stops working unnoticed; and
-# everything, one after the other, in two to three hours.
+# everything, one after the other, in an hour to an hour and a half without roots.
 check-sample:
 	@$(MAKE) --no-print-directory asan ITEMS='faults quick'
 	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
