@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ TYPES = {
 }
 
 
-def write(path: Any, table: dict[str, list[Any]]) -> None:
-    """A file with the types of ColliderML."""
+def write(path: Any, table: dict[str, list[Any]], **other: list[Any]) -> None:
+    """A file with the types of ColliderML, but for other columns."""
     import pyarrow
     import pyarrow.parquet
 
@@ -55,7 +56,17 @@ def write(path: Any, table: dict[str, list[Any]]) -> None:
         return pyarrow.array(values, kind if name == "event_id" else pyarrow.list_(kind))
 
     columns = {name: column(name, values) for name, values in table.items()}
+    columns |= {name: pyarrow.array(values) for name, values in other.items()}
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+def hostile(random: Random) -> list[Any]:
+    """A column of two events, of any type."""
+    numbers = (0, -1, 2**63 - 1, -(2**63)), (0.5, -1e300, float("nan")), ("a",), ([1.0],)
+    values = random.choice((*numbers, (True,), ({"a": 1},), (None,)))
+    if random.random() < 0.5:
+        return [random.choice(values) for _ in range(2)]
+    return [[random.choice(values) for _ in range(n)] for n in (4, random.choice((0, 1)))]
 
 
 @needs("pyarrow")
@@ -139,6 +150,43 @@ class ColliderMl(EventTablesCase):
             with contextlib.redirect_stderr(text):
                 self.assertEqual(colliderml.main([str(path), "--out", str(self.folder)]), 1)
             self.assertIn(said, text.getvalue())
+
+    def test_types(self) -> None:
+        """What is no list of numbers, of ids of integers."""
+        path = self.folder / "hits.parquet"
+        for name, values, said in (
+            ("event_id", ["7", "9"], "event_id is string, expected integer"),
+            ("event_id", [7, None], "event_id has no value"),
+            ("x", [1.0, 2.0], "x is double, expected list of numbers"),
+            ("layer_id", [[2.5], [1.5]], "<element: double>, expected list of integers"),
+        ):
+            with self.subTest(said):
+                write(path, HITS, **{name: values})
+                code, text = self.run_command(colliderml.main, path)
+                self.assertEqual(code, 1, text)
+                self.assertIn(said, text)
+                self.assertIn("hits.parquet: ", text)
+
+    def test_hostile(self) -> None:
+        """A column of any type and bytes that are changed: events, or one line."""
+        hits, particles = self.folder / "hits.parquet", self.folder / "particles.parquet"
+        refused = 0
+        for seed in range(150):
+            random = Random(seed)
+            tables = [HITS, PARTICLES]
+            for k, path in enumerate((hits, particles)):
+                other = {random.choice(list(tables[k])): hostile(random)}
+                write(path, tables[k], **(other if random.random() < 0.5 else {}))
+            content = bytearray(hits.read_bytes())
+            for _ in range(random.choice((0, 0, 1, 3))):
+                content[random.randrange(len(content))] = random.randrange(256)
+            hits.write_bytes(content)
+            with self.subTest(seed):
+                code, text = self.run_command(colliderml.main, hits, "--particles", particles)
+                lines = [one for one in text.splitlines() if not one.startswith("event")]
+                self.assertEqual(len(lines), code, text)
+                refused += code
+        self.assertTrue(50 < refused < 150, refused)
 
 
 @needs("pyarrow")

@@ -58,12 +58,34 @@ def read_file(
             missing = [n for n in ("event_id", *columns) if n not in file.schema_arrow.names]
             if missing:
                 raise ColliderMlError(f"{path}: no column {', '.join(missing)}")
+            check_types(path, file.schema_arrow, columns)
             for batch in file.iter_batches(AT_ONCE, columns=["event_id", *columns]):
                 for row in range(batch.num_rows):
                     event = batch.column("event_id")[row].as_py()
+                    if event is None:
+                        raise ColliderMlError(f"{path}: event_id has no value")
                     yield event, row_table(path, event, batch, row, columns)
-    except pyarrow.ArrowException as error:
-        raise ColliderMlError(f"{path}: {error}") from None
+    except ColliderMlError:
+        raise
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise ColliderMlError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+def check_types(path: Path, schema: Any, columns: Sequence[str]) -> None:
+    """event_id is an integer, a column a list of numbers, one of ids of integers."""
+    from pyarrow import types
+
+    for name in ("event_id", *columns):
+        kind = schema.field(name).type
+        values = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else None
+        whole = name.endswith("_id")
+        found = kind if name == "event_id" else values
+        if found is None or not (
+            types.is_integer(found) or types.is_floating(found) and not whole
+        ):
+            wanted = "integer" if whole else "number"
+            wanted = wanted if name == "event_id" else f"list of {wanted}s"
+            raise ColliderMlError(f"{path}: {name} is {kind}, expected {wanted}")
 
 
 def row_table(
