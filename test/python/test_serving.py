@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import exatrkx
@@ -218,6 +220,74 @@ class Serving(LibraryCase):
                 text=True,
             )
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+
+
+SIZES = (-5, -1, 0, 1, 2, 3, 9, 29, 30, 2**31, 2**62)
+KINDS = ("BOOL", "BYTES", "FP16", "FP32", "FP64", "INT8", "INT64", "UINT8", "UINT64")
+VALUES = (float("nan"), float("inf"), 1e39, 2**31, 2**70, -1, "a", None, True, [1.0], {"a": 1})
+
+
+def change(random: Random, one: dict[str, Any]) -> None:
+    """An input of a request, with something wrong, mostly."""
+    what = random.choice(("name", "shape", "datatype", "data", "values", "parameters"))
+    if what == "name":
+        one["name"] = random.choice(("positions", "modules", "cells", "truth", ""))
+    elif what == "shape":
+        one["shape"] = random.choices(SIZES, k=random.randrange(5))
+    elif what == "datatype":
+        one["datatype"] = random.choice(KINDS)
+    elif what == "data":
+        one["data"] = random.choice(([], "", "abc", [[]], [one["data"]], one["data"][:5], 3))
+    elif what == "values":
+        for k in random.choices(range(len(one["data"])), k=2):
+            one["data"][k] = random.choice(VALUES)
+    else:
+        one["parameters"] = {"content_type": random.choice(("np", "str", "pd", "x"))}
+
+
+@needs("mlserver")
+class HostileRequests(LibraryCase):
+    """Requests as MLServer gives them to the model, without the server."""
+
+    def test_answers(self) -> None:
+        """Labels of all hits, or what is wrong with the request; no other error."""
+        from exatrkx.serving.runtime import INPUTS, TrackFinder
+        from mlserver import ModelSettings
+        from mlserver.errors import InferenceError
+        from mlserver.settings import ModelParameters
+        from mlserver.types import InferenceRequest
+        from pydantic import ValidationError
+
+        given = {"model": "default", "detector": None, "device": "cpu", "threads": 1}
+        parameters = ModelParameters(extra=given)
+        finder = TrackFinder(
+            ModelSettings(name="default", implementation=TrackFinder, parameters=parameters)
+        )
+        asyncio.run(finder.load())
+        good = {name: array[:30] for name, array in inputs_of(self.event).items()}
+        good |= {"cells": np.zeros((3, 3), int), "cell_values": np.ones(3)}
+        good |= {"cluster_positions": np.zeros((30, 2, 3)), "features": np.zeros((30, 14))}
+        answered = refused = 0
+        for seed in range(400):
+            random = Random(seed)
+            names = {"positions", *random.sample(list(good), random.randrange(4))}
+            inputs = []
+            for name in sorted(names):
+                one = {"name": name, "datatype": INPUTS[name][0]}
+                one |= {"shape": good[name].shape, "data": good[name].ravel().tolist()}
+                if random.random() < 0.5:
+                    change(random, one)
+                inputs.append(one)
+            with self.subTest(seed):
+                try:
+                    request = InferenceRequest.model_validate({"inputs": inputs})
+                    (labels,) = asyncio.run(finder.predict(request)).outputs
+                    self.assertEqual(labels.shape, [len(labels.data.root)])
+                    answered += 1
+                except (InferenceError, ValidationError) as error:
+                    self.assertTrue(str(error))
+                    refused += 1
+        self.assertGreater(min(answered, refused), 50)
 
 
 if __name__ == "__main__":
