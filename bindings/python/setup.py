@@ -82,8 +82,9 @@ def build_native(root: Path) -> None:
 
 def strip(files: list[Path]) -> None:
     """Without the symbols of debuggers, a ninth of the size."""
-    if shutil.which("strip"):
-        subprocess.run(["strip", "--strip-unneeded", *files], check=True)
+    program = os.environ.get("STRIP", "strip")
+    if shutil.which(program):
+        subprocess.run([program, "--strip-unneeded", *files], check=True)
 
 
 class BuildWithLibrary(build_py):
