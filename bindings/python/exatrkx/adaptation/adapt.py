@@ -288,10 +288,11 @@ def adapt(
     names = [start] if start else MODELS
     job.start(names)
     at_start = job.chooser.best()[1]
-    # What a model knows of another detector's layers says little about its networks: the
-    # best with this detector's tables may be another one.
-    job.learn_tables({name: Model.load(name) for name in names})
-    job.options()
+    if not from_scratch:  # which keeps none of it
+        # What a model knows of another detector's layers says little about its networks:
+        # the best with this detector's tables may be another one.
+        job.learn_tables({name: Model.load(name) for name in names})
+        job.options()
     if job.train_networks(from_scratch):
         job.learn_tables({"trained": job.chooser.best()[0]})
         job.options()
