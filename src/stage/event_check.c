@@ -25,6 +25,8 @@
 #define UNIT_FACTOR  5.0  /* between the reach of hits and modules */
 #define MAX_SHARE    0.01 /* of the hits, that are elsewhere */
 #define MARGIN       10.0 /* mm from a module: points of two strips */
+#define MAX_ABOVE    1.0  /* mm above the plane of a module, */
+#define ABOVE_SHARE  0.1  /* of that part of the hits: no alignment does */
 #define MIN_ARCS     20   /* true tracks that measure a field */
 #define MIN_ARC_HITS 4    /* of such a track */
 #define MIN_ARC_PT   0.3  /* GeV */
@@ -136,8 +138,12 @@ done:
 
 /* --------------------------------------------------------------- modules -- */
 
-/* How far a hit is from its module, mm; 0: it may be on it. */
-static double distance_of(
+/* How far a hit is from its module, mm: from its plane, and from its edge. */
+struct miss {
+    double above, outside;
+};
+
+static struct miss miss_of(
     const struct etx_detector_module *module, const float *position)
 {
     double square = 0.0;
@@ -150,13 +156,11 @@ static double distance_of(
         normal += along * (double)module->rotation[3 * k + 2];
     }
     const double plane = sqrt(fmax(0.0, square - normal * normal));
-    const double above = fabs(normal) - (double)module->half_thickness;
-    const double outside = module->half_diagonal > 0.0f
-                               ? plane - (double)module->half_diagonal
-                               : 0.0;
-    const double distance = fmax(above, outside);
 
-    return distance > MARGIN ? distance : 0.0;
+    return (struct miss){.above = fabs(normal) - (double)module->half_thickness,
+        .outside = module->half_diagonal > 0.0f
+                       ? plane - (double)module->half_diagonal
+                       : 0.0};
 }
 
 /* A module with far more hits than others of its layer: count [n_modules]. */
@@ -194,6 +198,7 @@ static etx_status check_modules(struct report *report,
     int32_t *count = NULL;
     int64_t n_unknown = 0;
     int64_t n_off = 0;
+    int64_t n_above = 0;
     int64_t unknown = 0;
     int64_t off = 0;
     etx_status status;
@@ -210,8 +215,11 @@ static etx_status check_modules(struct report *report,
             continue;
         }
         count[module - detector->modules]++;
-        if (distance_of(module, event->position + 3 * i) > 0.0)
+        const struct miss miss = miss_of(module, event->position + 3 * i);
+
+        if (fmax(miss.above, miss.outside) > MARGIN)
             off = n_off++ == 0 ? i : off;
+        n_above += miss.above > MAX_ABOVE;
     }
     if (is_many(n_unknown, event->n_hits))
         say(report,
@@ -224,6 +232,12 @@ static etx_status check_modules(struct report *report,
             "%" PRId64 " of %" PRId64 " hits are more than %d mm from their "
             "modules, the first of hit_id %" PRId64,
             n_off, event->n_hits, (int)MARGIN, event->hit_id[off]);
+    else if ((double)n_above > ABOVE_SHARE * (double)event->n_hits)
+        say(report,
+            "%" PRId64 " of %" PRId64 " hits are more than %d mm above or "
+            "below their modules: they were moved, or modules are of another "
+            "detector",
+            n_above, event->n_hits, (int)MAX_ABOVE);
     check_crowds(report, detector, count);
 done:
     etx_free(count);

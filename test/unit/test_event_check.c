@@ -124,7 +124,24 @@ static void make_misplaced_hit(etx_event *event)
 
 static void make_misaligned(etx_event *event)
 {
-    scale(event, 1.002f);
+    scale(event, 1.0003f);
+}
+
+/* All of them along x, y or z, as where the detector was moved. */
+static void move(etx_event *event, int axis, float by)
+{
+    for (int64_t i = 0; i < event->n_hits; i++)
+        event->position[3 * i + axis] += by;
+}
+
+static void make_moved_along_x(etx_event *event)
+{
+    move(event, 0, 2.0f);
+}
+
+static void make_moved_along_z(etx_event *event)
+{
+    move(event, 2, -2.0f);
 }
 
 static void make_crowd(etx_event *event)
@@ -160,6 +177,10 @@ static const struct world worlds[] = {
     {"shifted", make_shifted,
         "86 of 892 hits are more than 10 mm from their modules, the first "
         "of hit_id 1"},
+    {"moved along x", make_moved_along_x,
+        " of 892 hits are more than 1 mm above or below their modules"},
+    {"moved along z", make_moved_along_z,
+        " of 892 hits are more than 1 mm above or below their modules"},
     {"few", make_misplaced_hit, ""},
     {"misaligned", make_misaligned, ""},
     {"crowd", make_crowd, "hits are on module (7, 2, "},
