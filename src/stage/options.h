@@ -21,8 +21,8 @@
 #define ETX_OPTIONS_TYPES(X)                                                   \
     X(context, "context options", keep_graphs)                                 \
     X(graph, "graph options", max_edges)                                       \
-    X(label, "etx_label_options", max_polar_change)                                    \
-    X(completion, "etx_completion_options", passes)                        \
+    X(label, "etx_label_options", max_polar_change)                            \
+    X(completion, "etx_completion_options", passes)                            \
     X(first_pass, "etx_first_pass_options", min_hits)                          \
     X(module_map, "etx_module_map_options", margin)                            \
     X(fit, "etx_fit_options", map_z)                                           \
