@@ -97,26 +97,13 @@ IO_TEST(test_io_model_content)
     ck_assert(label.cut == 0.1f && label.min_hits == 4);
 }
 
-/* A caller of an older header gets all options or none. */
-IO_TEST(test_io_model_label_options_of_old_callers)
+/* No header has had a smaller struct. */
+IO_TEST(test_io_model_label_options_size)
 {
-    static const char *const plain = "{\"schema\":1}";
-    static const char *const newer =
-        "{\"schema\":1,\"label\":{\"method\":\"best_first\","
-        "\"max_polar_change\":0.1}}";
-    const size_t size = offsetof(etx_label_options, max_polar_change);
-    scoped_model *old_model = io_model_make(plain);
-    scoped_model *new_model = io_model_make(newer);
-    etx_label_options label;
+    scoped_model *model = io_model_make("{\"schema\":1}");
+    etx_label_options label = {.struct_size = 8};
 
-    ck_assert_ok(etx_label_options_init(&label, size));
-    ck_assert_ok(etx_model_label_options(&label, old_model));
-    ck_assert_fails(etx_model_label_options(&label, new_model),
-        ETX_ERR_UNSUPPORTED, "is set by the model");
-    ck_assert_int_eq(label.method, ETX_LABEL_COMPONENTS);
-    label.struct_size = 8;
-    ck_assert_refused(
-        etx_model_label_options(&label, new_model), "struct_size 8");
+    ck_assert_refused(etx_model_label_options(&label, model), "struct_size 8");
 }
 
 /* Spaces, order and numbers of etx.config stay as they are in the file. */
