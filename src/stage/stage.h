@@ -276,7 +276,8 @@ void etx_stage_add_found(struct etx_hits_left *left, const int32_t *found);
 /* How many passes of the networks an event has. */
 int32_t etx_stage_passes(
     const struct etx_model *model, const struct etx_event *event);
-/* Complete the tracks so far, but for new ones: rest becomes what they leave. */
+/* Complete the tracks so far, but for new ones: rest becomes what they leave.
+ */
 etx_status etx_stage_next_pass(struct etx_hits_left *left,
     struct etx_context *context, const struct etx_model *model);
 /* The tracks so far, completed. */
