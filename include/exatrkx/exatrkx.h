@@ -27,7 +27,7 @@
  *              etx_..._init(&options, sizeof options), then change fields; set
  *              the struct_size of a report to its sizeof.
  *   Arguments  Outputs first, then the object, inputs, options; the count of an
- *              input array before it.
+ *              input array before it, of one that is written after it.
  *   Strings    End with 0. Text is UTF-8 but for what it quotes of a file or
  *              path; a path goes to the operating system as it is.
  *
@@ -152,11 +152,11 @@ typedef struct etx_context_options {
                               * 0 (default): polled at every occasion */
     int64_t memory_limit;    /* bytes of scratch memory, and of the edges of a
                               * graph at 32 bytes each; 0 (default): no limit but
-                              * ETX_MAX_EDGES_PER_POINT. On a
-                              * device the limit holds for its memory and, once
-                              * more, for the host's. Not counted: the CPU's caches
-                              * of folded weights, at most four times the
-                              * parameters of the last 16 networks */
+                              * ETX_MAX_EDGES_PER_POINT. On a device the limit
+                              * holds for its memory and, once more, for the
+                              * host's. Not counted: the CPU's caches of folded
+                              * weights, at most four times the parameters of
+                              * the last 16 networks */
     void *stream;            /* NULL (default), or the caller's CUDA stream, of
                               * device_index (else ETX_ERR_ARGUMENT), which
                               * outlives the context and is not capturing;
@@ -172,16 +172,15 @@ typedef struct etx_context_options {
                           * Training is float32 in any case, and but for
                           * BFLOAT16 and TF32 the embedding, hence the graph.
                           * BFLOAT16 is ETX_ERR_UNSUPPORTED where the CPU lacks
-                          * it, FLOAT16 and TF32 on every CPU. In
-                          * float16 values beyond 65504 become infinite; scores
-                          * that are not finite end the call with
-                          * ETX_ERR_ARGUMENT */
+                          * it, FLOAT16 and TF32 on every CPU. In float16 values
+                          * beyond 65504 become infinite; scores that are not
+                          * finite end the call with ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or
                           * score keep a copy on the device, for
                           * etx_graph_src_device and later calls. 2: graphs that
-                          * they create are there alone; calls that need
-                          * arrays on the host refuse them. 0 (default) is
-                          * the only value on the CPU */
+                          * they create are there alone; calls that need arrays
+                          * on the host refuse them. 0 (default) is the only
+                          * value on the CPU */
 } etx_context_options;
 
 /* Defaults for all fields; struct_size is sizeof *options. ETX_ERR_ARGUMENT
@@ -554,14 +553,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
  * the most certain first; the windows are learned from true tracks
  * (etx_model_learn_completion). Then tracks get hits that they lack between
  * theirs, and up to two more on each of their layers, of other modules. Then
- * new tracks are sought among the hits that
- * are left: helices that lead anywhere, as of displaced particles,
- * from three hits on layers that follow each other. *out: tracks numbered by
- * smallest hit, owned by the caller; a hit of several tracks counts for the
- * first. ETX_ERR_ARGUMENT when the model has no ETX_STAGE_COMPLETION, or event
- * has no modules (etx_event_set_modules) or other hits than tracks. options
- * NULL: the model's. Runs on the CPU; the same bits for any number of threads.
- */
+ * new tracks are sought among the hits that are left: helices that lead
+ * anywhere, as of displaced particles, from three hits on layers that follow
+ * each other. Method: as the winners of the TrackML challenge (Amrouche et al.,
+ * arXiv:1904.06778, arXiv:2105.01160). *out: tracks numbered by smallest hit,
+ * owned by the caller; a hit of several tracks counts for the first.
+ * ETX_ERR_ARGUMENT when the model has no ETX_STAGE_COMPLETION, or event has no
+ * modules (etx_event_set_modules) or other hits than tracks. options NULL: the
+ * model's. Runs on the CPU; the same bits for any number of threads. */
 ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
     const etx_tracks *tracks, etx_context *context, const etx_model *model,
     const etx_event *event, const etx_completion_options *options);
@@ -591,10 +590,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_first_pass_options(
 /* Long tracks from the beam line, without a network: seeds of three hits grow
  * outward along helices, all compete by hits and distance, and the hits of the
  * best are removed; the windows are learned from true tracks
- * (etx_model_learn_first_pass). *out: tracks numbered by smallest hit, owned by
- * the caller. ETX_ERR_ARGUMENT when the model has no ETX_STAGE_FIRST_PASS, or
- * event has no modules (etx_event_set_modules). options NULL: the model's. Runs
- * on the CPU; the same bits for any number of threads. */
+ * (etx_model_learn_first_pass). Method: as Mikado (Amrouche et al.,
+ * arXiv:2105.01160). *out: tracks numbered by smallest hit, owned by the
+ * caller. ETX_ERR_ARGUMENT when the model has no ETX_STAGE_FIRST_PASS, or event
+ * has no modules (etx_event_set_modules). options NULL: the model's. Runs on
+ * the CPU; the same bits for any number of threads. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_long_tracks(etx_tracks **out,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_first_pass_options *options);
@@ -625,9 +625,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_end(etx_tracks **out,
  * bit, each owned by the caller; unchanged on failure. On the CPU the threads
  * of the context run one event each, for the throughput of small events: with n
  * threads that takes n times the memory of one event, each thread having its
- * share of memory_limit. On a device small events run together. Timings of
- * the context are sums over the events. options.cancel is polled on the calling
- * thread. An error is that of the first event that has one. */
+ * share of memory_limit. On a device small events run together. Timings of the
+ * context are sums over the events. cancel of the context is polled on the
+ * calling thread. An error is that of the first event that has one. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_batch(etx_tracks **out,
     etx_context *context, const etx_model *model, int64_t n_events,
     const etx_event *const *events);

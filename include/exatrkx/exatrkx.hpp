@@ -544,8 +544,8 @@ class Graph : public Handle<etx_graph, etx_graph_free>
 
     // The number of edges with a score above cut, or of all of a graph without
     // scores; with index, in memory of the context's device for capacity edges,
-    // they and, unless null, their scores are written there,
-    // after what is queued on stream (a cudaStream_t).
+    // they are written there and, unless null, their scores to scores, after
+    // what is queued on stream (a cudaStream_t).
     std::int64_t to_index_device(Context &context, float cut,
         std::int64_t capacity = 0, std::int64_t *index = nullptr,
         float *scores = nullptr, void *stream = nullptr) const

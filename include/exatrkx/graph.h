@@ -38,10 +38,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
  * float32 as s = d0 * d0, then s = fma(dk, dk, s) for k = 1 .. n_dim - 1, and
  * compared with radius * radius: the same edges on every backend. With
  * max_neighbours point i keeps its nearest by (s, j): BOTH has the edges from i
- * to j, INDEX and OUTWARD each pair once, as ACTS and FRNN have. event
- * gives the positions for ETX_ORIENT_OUTWARD and may else be NULL.
- * ETX_ERR_LIMIT above max_edges, or above the context's memory_limit at 32
- * bytes per edge. */
+ * to j, INDEX and OUTWARD each pair once, as ACTS and FRNN have. event gives
+ * the positions for ETX_ORIENT_OUTWARD and may else be NULL. ETX_ERR_LIMIT
+ * above max_edges, or above the context's memory_limit at 32 bytes per edge. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build_radius(etx_graph **out,
     etx_context *context, int64_t n_points, int64_t n_dim, const float *points,
     const etx_event *event, const etx_graph_options *options);
@@ -112,10 +111,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_to_triplets(etx_graph **out,
 
 /* Score triplets, the result of etx_graph_to_triplets for graph; high scores
  * mark hits of one particle in order, good as seeds. The scores [n_edges] in
- * [0, 1] of triplets are replaced. A graph network triplet_gnn
- * scores triplets itself; with any other network the score is the product of
- * the scores of the two doublets, and graph must be scored (else
- * ETX_ERR_ARGUMENT). event has the hits of graph. */
+ * [0, 1] of triplets are replaced. A graph network triplet_gnn scores triplets
+ * itself; with any other network the score is the product of the scores of the
+ * two doublets, and graph must be scored (else ETX_ERR_ARGUMENT). event has the
+ * hits of graph. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_score_triplets(etx_graph *triplets,
     const etx_graph *graph, etx_context *context, const etx_model *model,
     const etx_event *event);

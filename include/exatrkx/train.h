@@ -21,8 +21,8 @@ typedef struct etx_trainer etx_trainer;
 
 /* config is JSON text: the stage to train, its network and its schedule. start
  * may be NULL; else stages that the config does not describe come from it with
- * their weights. ETX_ERR_FORMAT for an invalid config, ETX_ERR_UNSUPPORTED
- * for a context on a device when the network can be trained on the CPU only. */
+ * their weights. ETX_ERR_FORMAT for an invalid config, ETX_ERR_UNSUPPORTED for
+ * a context on a device when the network can be trained on the CPU only. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
     etx_context *context, const char *config, const etx_model *start);
 
@@ -111,7 +111,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_module_map_options_init(
  * of pseudorapidity; with triplets also that of the changes of direction. A map
  * of modules knows only what it saw: it needs many events. options NULL: the
  * defaults. ETX_ERR_ARGUMENT for an event without truth or modules, and when no
- * track has two hits. */
+ * track has two hits. Method: Biscarat et al., EPJ Web Conf. 251, 03047 (2021);
+ * windows between layers: Farrell et al., arXiv:1810.06111. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_learn_module_map(etx_model **out,
     const etx_model *model, int64_t n_events, const etx_event *const *events,
     const etx_module_map_options *options);
