@@ -74,13 +74,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_fit_options_init(
  * coordinates of their module; each module scatters. The result is the
  * weighted least-squares estimate with the full covariance of the hits, equal
  * to a Kalman filter and smoother (Fruehwirth, NIM A 262 (1987) 444) for small
- * deviations; scattering angles by Lynch and Dahl (NIM B 58 (1991) 6). Tracks
- * with less than 3 or more than 64 hits, or on which the fit does not converge,
- * have n_degrees 0. options NULL: defaults. ETX_ERR_ARGUMENT when the event has
- * no modules, the detector lacks one, or nothing gives a field: options->field
- * is 0, there is no field_map, and the model is NULL or has no
- * ETX_STAGE_COMPLETION. Runs on the CPU, with the context's threads; the same
- * bits for any number of them. */
+ * deviations; scattering angles by Lynch and Dahl (NIM B 58 (1991) 6). Where
+ * outliers are sought, a track on which the fit does not converge loses its
+ * outermost hits until it does. Tracks with less than 3 or more than 64 hits,
+ * or on which no fit converges, have n_degrees 0. options NULL: defaults.
+ * ETX_ERR_ARGUMENT when the event has no modules, the detector lacks one, or
+ * nothing gives a field: options->field is 0, there is no field_map, and the
+ * model is NULL or has no ETX_STAGE_COMPLETION. Runs on the CPU, with the
+ * context's threads; the same bits for any number of them. */
 ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,
     uint8_t *is_outlier, const etx_tracks *tracks, etx_context *context,
     const etx_model *model, const etx_event *event,

@@ -582,6 +582,35 @@ ETX_TEST(test_track_fitting_outliers)
     ck_assert_int_eq(is_outlier[3], 1);
 }
 
+/* On tracks whose last hit is that of another the fit fails; where outliers are
+ * sought it leaves this hit out. */
+ETX_TEST(test_track_fitting_end_of_another)
+{
+    scoped struct fit_sample *sample = new_fit_sample(20, 0.0, 0.0);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    scoped etx_track_parameters *all = etx_test_alloc(20, sizeof *all);
+    scoped etx_track_parameters *out = etx_test_alloc(20, sizeof *out);
+    scoped uint8_t *is_outlier = etx_test_alloc(sample->n_hits, 1);
+    etx_fit_options options = options_with(0.0f);
+    int n_failed = 0;
+
+    for (int64_t t = 0; t < 20; t++)
+        for (int k = 0; k < 2; k++)
+            sample->position[3 * (t * FIT_N_LAYERS + FIT_N_LAYERS - 1) + k] *=
+                -1.0f;
+    options.max_hit_chi2 = 0.0f;
+    fit(all, NULL, sample, tracks, 1, &options);
+    options.max_hit_chi2 = 12.0f;
+    fit(out, is_outlier, sample, tracks, 1, &options);
+    for (int64_t t = 0; t < 20; t++) {
+        n_failed += all[t].n_degrees == 0;
+        ck_assert_int_eq(out[t].n_outliers, 1);
+        ck_assert_int_eq(is_outlier[(t + 1) * FIT_N_LAYERS - 1], 1);
+        ck_assert_int_eq(out[t].n_degrees, 2 * (FIT_N_LAYERS - 1) - ETX_N_FIT);
+    }
+    ck_assert_int_ge(n_failed, 5);
+}
+
 /* A track of three hits keeps all of them, one of four loses the wrong one. */
 ETX_TEST(test_track_fitting_outliers_of_few_hits, .rows = 2)
 {

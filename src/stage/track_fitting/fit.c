@@ -236,6 +236,7 @@ static etx_status fit_track(const struct fit *fit, struct worker *worker,
     const int64_t n =
         fit->tracks->offset[track + 1] - fit->tracks->offset[track];
     etx_track_parameters *out = &fit->out[track];
+    uint8_t *is_outlier = fit->is_outlier + fit->tracks->offset[track];
     double parameters[ETX_N_PATH];
     etx_status status;
 
@@ -244,8 +245,17 @@ static etx_status fit_track(const struct fit *fit, struct worker *worker,
     if (n < MIN_HITS || n > ETX_FIT_MAX_HITS)
         return ETX_OK;
     collect_hits(&worker->hits, fit, track);
-    if (!fit_hits(worker, parameters, fit))
-        return ETX_OK;
+    while (!fit_hits(worker, parameters, fit)) {
+        if (fit->options->max_hit_chi2 == 0.0f || worker->hits.n == MIN_HITS) {
+            memset(is_outlier, 0, (size_t)n);
+            out->n_outliers = 0;
+            return ETX_OK;
+        }
+        /* The end of a particle that turned back or scattered far. */
+        fit->is_outlier[worker->hits.slot[--worker->hits.n]] = 1;
+        out->n_outliers++;
+        ETX_CHECK(etx_check_cancelled(fit->stream));
+    }
     while (fit->options->max_hit_chi2 > 0.0f &&
            remove_outlier(worker, spare, parameters, fit)) {
         out->n_outliers++;
