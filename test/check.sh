@@ -52,6 +52,8 @@ section()
             cut -d'"' -f2 | grep -v : | while read -r file; do
             [ -e "docs/html/$file" ] || { echo "docs: no page $file" >&2; exit 1; }
         done
+        # Doxygen leaves the asterisks where bold text begins with code.
+        ! grep '\*\*<code>' docs/html/*.html /dev/null
         ;;
     programs) test/programs/programs.sh "$build" ;;
     dist) test/dist/dist.sh "$build" "$lib" ;;
