@@ -13,7 +13,9 @@ import signal
 import sys
 import time
 import unittest
+import warnings
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest import mock
 
@@ -42,6 +44,33 @@ def copy_of(event: exatrkx.Event, **changes: Any) -> exatrkx.Event:
         "particles": event.particles,
     }
     return exatrkx.Event.from_arrays(**arrays | changes)
+
+
+def hostile(random: Random) -> exatrkx.Event:
+    """Of few particles on lines, each of its properties as nobody expects it."""
+    rng = np.random.default_rng(random.randrange(2**32))
+    n_layers, n = random.choice((1, 3, 5, 9)), random.choice((1, 3, 10, 30))
+    n_noise, step = random.choice((0, 0, 1, 20)), random.choice((0.1, 30.0, 30.0, 300.0))
+    direction = rng.normal(size=(n, 3))
+    hits = direction[:, None] * np.arange(1, n_layers + 1)[None, :, None] * step
+    hits = np.concatenate([hits.reshape(-1, 3), rng.normal(0, 100, (n_noise, 3))])
+    ids = np.append(np.repeat(np.arange(1, n + 1), n_layers), np.zeros(n_noise, int))
+    if random.random() < 0.2:
+        ids[rng.random(len(ids)) < 0.5] = 0
+    if random.random() < 0.1:
+        hits[:] = hits[0]
+    layer = np.append(np.tile(np.arange(n_layers), n), rng.integers(0, 3, n_noise))
+    particles = np.zeros(n, exatrkx.PARTICLE)
+    particles["id"], particles["charge"] = np.arange(1, n + 1), rng.choice((-1, 0, 1), n)
+    particles["momentum"] = direction * random.choice((0, 1e-44, 1e-3, 1, 1e3, 1e30))
+    particles["vertex"] = rng.normal(size=(n, 3)) * random.choice((0, 1, 1e5, 1e20))
+    return exatrkx.Event.from_arrays(
+        hits.astype(np.float32),
+        modules=np.stack([layer * 0, layer, layer]) if random.random() < 0.6 else None,
+        weights=np.full(len(ids), random.choice((0, 1, 1e30))),
+        particle_ids=ids,
+        particles=particles,
+    )
 
 
 class Facts(unittest.TestCase):
@@ -395,6 +424,47 @@ class Adapt(FolderCase):
             )
             self.assertEqual(whole, other, name + end)
         self.assertEqual(len(list(self.folder.glob(name + "*"))), 3)
+
+    def test_hostile(self) -> None:
+        """Few hits, all at one position, any momenta and vertices: a model and a report,
+        or what is wrong with the events, and no warning of numpy."""
+        self.use_few_trials()
+        for name in ("MIN_STEPS", "MAX_STEPS"):
+            patch = mock.patch.object(stages, name, 2)
+            patch.start()
+            self.addCleanup(patch.stop)
+        n_done = 0
+        for seed in range(100):
+            random = Random(seed)
+            some = [hostile(random) for _ in range(random.choice((2, 3)))]
+            start = random.choice(("default", "positions", "odd"))
+            with self.subTest(seed), warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                try:
+                    adapt(
+                        some,
+                        str(self.folder / "m"),
+                        start=start,
+                        from_scratch=random.random() < 0.5,
+                        context=exatrkx.Context(1),
+                    )
+                    n_done += 1
+                except exatrkx.ArgumentError as error:
+                    self.assertRegex(str(error), "no hit (has a true particle|is 20 mm)")
+        self.assertGreater(n_done, 50)
+
+    def test_damaged_work(self) -> None:
+        """What is not as it was written is named, or other inputs."""
+        event, work = events()[0], self.folder / "work"
+        adaptation.same_inputs([event], [0], work)
+        curve = work / "gnn.curve"
+        for text in (b"", b"[1]", b'{"a": 1}', b'{"1": [2]}', b"\xff"):
+            curve.write_bytes(text)
+            with self.assertRaisesRegex(exatrkx.FileError, "gnn.curve: not what"):
+                stages.Curve.load(curve)
+        (work / "inputs").write_bytes(b"\xff")
+        with self.assertRaisesRegex(exatrkx.FileError, "other events or settings"):
+            adaptation.same_inputs([event], [0], work)
 
     def test_other_inputs(self) -> None:
         """Work of other events is refused; what was about to be removed is none."""

@@ -248,7 +248,7 @@ def same_inputs(events: Sequence[Event], settings: Sequence[Any], work: Path) ->
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         whole_file.write(str(stamp), digest.encode())
-    elif stamp.read_text() != digest:
+    elif stamp.read_bytes() != digest.encode():
         raise _errors.FileError(
             f"{work}: of other events or settings; remove it to begin again"
         )

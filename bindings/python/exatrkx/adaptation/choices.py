@@ -132,7 +132,8 @@ def true_edges(event: Event, min_pt: float) -> NDArray[np.int64]:
     assert particles is not None
     rows = np.argsort(particles["id"], kind="stable")
     row = rows[np.searchsorted(particles["id"], ids, sorter=rows) % len(rows)]
-    away = np.linalg.norm(event.positions - particles["vertex"][row], axis=1)
+    positions = event.positions.astype(float)  # vertices may be very far away
+    away = np.linalg.norm(positions - particles["vertex"][row], axis=1)
     order = np.lexsort((away, ids))
     pairs = np.stack([order[:-1], order[1:]], 1)
     pt = np.hypot(particles["momentum"][row, 0], particles["momentum"][row, 1])

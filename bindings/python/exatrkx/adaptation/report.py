@@ -53,8 +53,10 @@ def binned(
     """Technical efficiency with intervals in bins of each variable."""
     tracks = tracks_of(model, events, context)
     found: dict[str, Any] = {}
-    pt_bins = tuple(wanted.min_pt * edge for edge in PT_BINS)
-    for name, (unit, edges) in {"pt": ("GeV", pt_bins), **BINS}.items():
+    variables: dict[str, tuple[str, Sequence[float]]] = dict(BINS)
+    if wanted.min_pt > 0:  # else the truth has no momenta
+        variables = {"pt": ("GeV", [wanted.min_pt * edge for edge in PT_BINS]), **BINS}
+    for name, (unit, edges) in variables.items():
         counts = [
             evaluate_binned(
                 event,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._context import Context
+from .._errors import FileError
 from .._event import Event
 from .._model import Model
 from .._training import Report, Trainer
@@ -137,8 +138,13 @@ class Curve:
     @staticmethod
     def load(path: Path) -> Curve:
         """Of a training that went on; a new one where there is no file."""
-        text = path.read_text() if path.exists() else "{}"
-        return Curve({int(step): value for step, value in json.loads(text).items()})
+        try:
+            rows = json.loads(path.read_text()) if path.exists() else {}
+            return Curve({int(step): float(value) for step, value in rows.items()})
+        except (ValueError, TypeError, AttributeError):
+            raise FileError(
+                f"{path}: not what validations found; remove {path.parent} to begin again"
+            ) from None
 
 
 def train(
