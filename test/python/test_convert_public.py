@@ -18,8 +18,8 @@ import zipfile
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx.conversion import archive, check, event_features, facts, state_dict
-from exatrkx.files import safetensors
+from exatrkx.conversion import check, event_features, facts, state_dict
+from exatrkx.files import safetensors, torch_archive
 from support import EVENT, LIBRARY, REFERENCE, needs
 
 PUBLIC = REFERENCE / "exatrkx_models"
@@ -364,7 +364,7 @@ class TestArchive(ConvertCase):
         for stored in (Mapping(settings), types.SimpleNamespace(**settings)):
             data = pickle.dumps({"state_dict": arrays, "hyper_parameters": stored})
             self.write(data)
-            found = archive.Archive(self.path("w.pt")).load()
+            found = torch_archive.Archive(self.path("w.pt")).load()
             found["state_dict"] = {
                 name: rng.normal(size=shape) for name, shape in arrays.items()
             }
@@ -380,9 +380,9 @@ class TestArchive(ConvertCase):
             (-1, (2,), (1,)),
             (0, (2, 3), (3,)),
         ]:
-            with self.assertRaises(archive.ConvertError):
-                archive._tensor(storage, offset, shape, strides)
-        found = archive._tensor(np.arange(6), 1, (2, 2), (1, 3))
+            with self.assertRaises(ValueError):
+                torch_archive._tensor(storage, offset, shape, strides)
+        found = torch_archive._tensor(np.arange(6), 1, (2, 2), (1, 3))
         self.assertEqual(found.tolist(), [[1, 4], [2, 5]])
 
     def test_broken(self) -> None:

@@ -21,7 +21,7 @@ from ._declarations import etx_particle
 from ._device_input import device_input
 from ._model import Detector, Model
 from ._shipped import shipped
-from .files import acorn_csv, acts_csv, event_files
+from .files import acorn_csv, acorn_pyg, acts_csv, event_files
 
 if TYPE_CHECKING:
     import pandas
@@ -268,13 +268,15 @@ class Event(_handle.Immutable):
     def from_acorn(cls, prefix: Path) -> Event:
         """Read PREFIX-truth.csv[.gz] and PREFIX-particles.csv[.gz] as acorn
         makes them of ITk dumps: space points, their clusters, modules, all their
-        particles.
+        particles; or NAME.pyg, one of its graphs, of whose particles little is
+        known (files.acorn_pyg) and whose edges are not read.
 
         Volumes are acorn's regions. ValueError, FileNotFoundError.
         """
         name = event_files.prefix_of(os.fspath(prefix))
-        event = cls.from_arrays(**acorn_csv.read(name))
-        event.name = os.path.basename(name)
+        read = acorn_pyg.read if name.endswith(event_files.GRAPH) else acorn_csv.read
+        event = cls.from_arrays(**read(name))
+        event.name = os.path.basename(name).removesuffix(event_files.GRAPH)
         return event
 
     @classmethod

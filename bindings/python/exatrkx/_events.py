@@ -55,12 +55,12 @@ class Events:
             self.names = [os.fspath(prefix) for prefix in path]
         else:
             self.path = os.fspath(path)
-            is_arrays = self.path.endswith(event_files.ARRAYS)
-            self.is_zip = not is_arrays and zipfile.is_zipfile(path)
+            is_event = self.path.endswith((event_files.ARRAYS, event_files.GRAPH))
+            self.is_zip = not is_event and zipfile.is_zipfile(path)
             find = find_zipped if self.is_zip else event_files.find
             self.names = find(self.path)
         if not self.names:
-            raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] and no *.npz in it")
+            raise FileNotFoundError(f"{path}: no *-hits.csv[.gz], *.npz or *.pyg in it")
 
     def __len__(self) -> int:
         return len(self.names)

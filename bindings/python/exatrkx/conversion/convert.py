@@ -28,6 +28,7 @@ from typing import Any
 
 from ..files import safetensors
 from ..files.safetensors import CONFIG
+from ..files.torch_archive import ArchiveError
 from .check import check_loads, compare
 from .facts import ConvertError, Hparams
 from .families import CONVERTERS, STAGES, Converted
@@ -278,7 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
     try:
         convert(options)
-    except (ConvertError, safetensors.FormatError, OSError) as error:
+    except (ArchiveError, ConvertError, safetensors.FormatError, OSError) as error:
         print(f"convert: {error}", file=sys.stderr)
         return 1
     return 0

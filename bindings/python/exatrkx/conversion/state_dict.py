@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .archive import Archive, Inert
+from ..files.torch_archive import Archive, Inert
 from .facts import ConvertError, Facts, Hparams, StateDict
 from .onnx import read_onnx
 from .torchscript import read_torchscript

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .archive import Archive, Inert
+from ..files.torch_archive import Archive, Inert
 from .facts import SETTINGS, ConvertError, Facts, StateDict, with_setting
 
 NORMS = ("LayerNorm", "BatchNorm1d")

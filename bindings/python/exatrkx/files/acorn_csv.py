@@ -53,6 +53,13 @@ def cluster_positions(points: Table) -> np.ndarray:
     return clusters
 
 
+def modules_of(points: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Volume, layer and module."""
+    eta = points["eta_module"] - FIRST_ETA
+    module = eta * MODULES_PER_ETA + points["phi_module"]
+    return points["region"], points["layer_disk"], module
+
+
 def read(prefix: str) -> dict[str, Any]:
     """Arguments of Event.from_arrays."""
     points, shared = read_points(prefix)
@@ -60,12 +67,10 @@ def read(prefix: str) -> dict[str, Any]:
     for name in ("px", "py", "pz"):
         particles[name] = particles[name] * MEV
     particles["q"] = np.rint(particles.pop("charge")).astype(np.int64)
-    module = points["eta_module"] - FIRST_ETA
-    module = module * MODULES_PER_ETA + points["phi_module"]
     return {
         "positions": columns(points, POSITION),
         "hit_ids": points["hit_id"] + 1,  # acorn's begin at 0
-        "modules": (points["region"], points["layer_disk"], module),
+        "modules": modules_of(points),
         "cluster_positions": cluster_positions(points),
         "particle_ids": np.maximum(points["particle_id"], 0),
         "particles": particles,

@@ -1,8 +1,8 @@
 """event_files -- which files are events, and of which form.
 
 trackml: PREFIX-hits.csv and its siblings; acts: these with PREFIX-measurements.csv
-or -spacepoint.csv; acorn: PREFIX-truth.csv without hits; arrays: NAME.npz. The
-CSV files may end in .gz.
+or -spacepoint.csv; acorn: PREFIX-truth.csv without hits, or NAME.pyg; arrays:
+NAME.npz. The CSV files may end in .gz.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -13,8 +13,9 @@ import os
 from collections.abc import Iterable
 
 ARRAYS = ".npz"
+GRAPH = ".pyg"
 # What is left of these names is a prefix; the first kind that is there counts.
-NAMES = (("-hits.csv", "-hits.csv.gz"), ("-truth.csv", "-truth.csv.gz"), (ARRAYS,))
+NAMES = (("-hits.csv", "-hits.csv.gz"), ("-truth.csv", "-truth.csv.gz"), (ARRAYS,), (GRAPH,))
 ACTS_KINDS = ("measurements", "spacepoint")
 
 
@@ -53,4 +54,5 @@ def form_of(prefix: str) -> str:
         return "arrays"
     if any(has(prefix, kind) for kind in ACTS_KINDS):
         return "acts"
-    return "acorn" if has(prefix, "truth") and not has(prefix, "hits") else "trackml"
+    is_acorn = has(prefix, "truth") and not has(prefix, "hits")
+    return "acorn" if is_acorn or prefix.endswith(GRAPH) else "trackml"

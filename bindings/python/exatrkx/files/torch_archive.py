@@ -1,7 +1,9 @@
-"""archive -- the zip files of torch.save and TorchScript, without torch.
+"""torch_archive -- the zip files of torch.save and TorchScript, without torch.
 
 A restricted unpickler builds arrays, containers of Python and inert stand-ins
-for everything else, so nothing that a file names is imported or run.
+for classes, all or only those that the reader names, so nothing that a file
+names is imported or run. Entries are as long as they are in the file, tensors
+no longer than their storage: what is read needs no more memory than the file.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -10,14 +12,17 @@ from __future__ import annotations
 
 import collections
 import io
+import math
+import os
 import pickle
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from .facts import ConvertError
+UNPACKED = 1 << 28  # bytes of an entry, where the file has fewer
 
 STORAGES = {
     "DoubleStorage": "<f8",
@@ -31,6 +36,10 @@ STORAGES = {
     "ByteStorage": "<u1",
     "BoolStorage": "?",
 }
+
+
+class ArchiveError(ValueError):
+    """What a file holds cannot be read; the text says why."""
 
 
 class Inert(dict[Any, Any]):
@@ -62,10 +71,11 @@ class Archive:
         try:
             self.file = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
-            raise ConvertError(f"{path}: no archive of torch: {error}") from None
+            raise ArchiveError(f"{path}: no archive of torch: {error}") from None
+        self.bound = max(UNPACKED, os.path.getsize(path))
         found = [n for n in self.file.namelist() if n.endswith("/data.pkl")]
         if not found:
-            raise ConvertError(f"{path}: no archive of torch: it lacks data.pkl")
+            raise ArchiveError(f"{path}: no archive of torch: it lacks data.pkl")
         self.folder = found[0].removesuffix("data.pkl")
 
     def has(self, name: str) -> bool:
@@ -73,9 +83,16 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         try:
+            size = self.file.getinfo(self.folder + name).file_size
+            if size > self.bound:
+                raise ArchiveError(
+                    f"{self.path}: {name}: {size} bytes, more than {self.bound}"
+                )
             return self.file.read(self.folder + name)
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise ConvertError(f"{self.path}: {name}: {error}") from None
+        except (KeyError, NotImplementedError, RuntimeError, OSError) as error:
+            raise ArchiveError(f"{self.path}: {name}: {error}") from None
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise ArchiveError(f"{self.path}: {name}: {error}") from None
 
     @property
     def is_torchscript(self) -> bool:
@@ -94,22 +111,27 @@ class Archive:
             if name.startswith(head) and name.endswith(".py")
         }
 
-    def load(self) -> Any:
-        """What data.pkl holds."""
+    def load(self, classes: Collection[str] | None = None) -> Any:
+        """What data.pkl holds. classes: the full names that it may have, tensors
+        apart; None: any."""
         if self.has("byteorder") and self.read("byteorder") != b"little":
-            raise ConvertError(f"{self.path}: not in little-endian byte order")
+            raise ArchiveError(f"{self.path}: not in little-endian byte order")
         try:
-            return _Unpickler(self).load()
-        except ConvertError:
+            return _Unpickler(self, classes).load()
+        except ArchiveError:
             raise
         except Exception as error:  # a pickle can raise anything
-            raise ConvertError(f"{self.path}: data.pkl: {error}") from None
+            raise ArchiveError(f"{self.path}: data.pkl: {error}") from None
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, archive: Archive) -> None:
+class _Unpickler(pickle._Unpickler):
+    """The one in Python: the one in C allocates as far as an index says."""
+
+    def __init__(self, archive: Archive, classes: Collection[str] | None) -> None:
         super().__init__(io.BytesIO(archive.read("data.pkl")))
         self.archive = archive
+        self.classes = classes
+        self.storages: dict[Any, np.ndarray] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         known: dict[tuple[str, str], Callable[..., Any]] = {
@@ -125,18 +147,26 @@ class _Unpickler(pickle.Unpickler):
             return known[module, name]
         if module == "torch" and name in STORAGES:
             return name
-        return type("Inert", (Inert,), {"name": f"{module}.{name}"})
+        full = f"{module}.{name}"
+        if self.classes is not None and full not in self.classes:
+            raise ArchiveError(
+                f"{self.archive.path}: data.pkl names {full}, which is not read"
+            )
+        return type("Inert", (Inert,), {"name": full})
 
     def persistent_load(self, pid: Any) -> np.ndarray:
         kind, storage, key, _, count = pid
         if kind != "storage" or storage not in STORAGES:
-            raise ConvertError(f"{self.archive.path}: a tensor of type {storage}")
+            raise ArchiveError(f"{self.archive.path}: a tensor of type {storage}")
+        if (storage, key) in self.storages:
+            return self.storages[storage, key]
         data = self.archive.read(f"data/{key}")
         values = np.frombuffer(data, STORAGES[storage])
         if len(values) < count:
-            raise ConvertError(f"{self.archive.path}: data/{key} is truncated")
+            raise ArchiveError(f"{self.archive.path}: data/{key} is truncated")
         if storage == "BFloat16Storage":
-            return (values.astype("<u4") << 16).view("<f4")
+            values = (values.astype("<u4") << 16).view("<f4")
+        self.storages[storage, key] = values
         return values
 
 
@@ -147,14 +177,14 @@ def _first(value: Any, *rest: Any) -> Any:
 def _tensor(
     storage: np.ndarray, offset: int, shape: Any, strides: Any, *rest: Any
 ) -> np.ndarray:
-    """A copy, in order, of a view into a storage."""
+    """A view into a storage, in order; a copy where it is in another order."""
     if len(shape) != len(strides) or min([0, offset, *shape, *strides]) < 0:
-        raise ConvertError(f"a tensor of shape {shape} with strides {strides}")
+        raise ValueError(f"a tensor of shape {shape} with strides {strides}")
     if 0 in shape:
         return np.zeros(shape, storage.dtype)
     last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    if offset + last >= len(storage):
-        raise ConvertError(f"a tensor of shape {shape} is larger than its storage")
+    if offset + last >= len(storage) or math.prod(shape) > len(storage):
+        raise ValueError(f"a tensor of shape {shape} is larger than its storage")
     strides = [step * storage.itemsize for step in strides]
     view = np.lib.stride_tricks.as_strided(storage[offset:], shape, strides)
-    return np.array(view)
+    return np.asarray(view, order="C")
