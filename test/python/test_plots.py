@@ -433,15 +433,16 @@ class Figures(InFolder):
                 "p10_s": 0.9 * share * hits,
                 "p90_s": 1.2 * share * hits,
             }
-            for hits in (2000, 1000)
+            for hits in (3000, 1000)
             for stage, share in {"event": 1e-3, "gnn": 5e-4, "label": 1e-6}.items()
         ]
         path = self.write("default.json", json.dumps(rows))
         (axes,) = plotting.times(path).axes
-        self.assertEqual(axes.get_title(), "default, 2 thread(s), cpu")
+        self.assertEqual(axes.get_title(), "default, 2 threads, cpu")
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["1", "3"])
         drawn = {line.get_label(): line.get_xydata() for line in axes.get_lines()}
         self.assertEqual(list(drawn), ["whole event", "graph network"])
-        event = np.array([[1000.0, 1.0], [2000.0, 2.0]])
+        event = np.array([[1000.0, 1.0], [3000.0, 3.0]])
         np.testing.assert_array_equal(drawn["whole event"], event)
         np.testing.assert_array_equal(drawn["graph network"], event * [1.0, 0.5])
         for text in ("[]", '[{"stage": "event"}]', "{", '{"a": 1}'):

@@ -67,11 +67,13 @@ def draw(paths: Sequence[str], given: Sequence[Axes] | None = None) -> Figure:
                 _line(axis, rows, colour, label, 1.4)
         log_axis(axis.xaxis)
         log_axis(axis.yaxis, few_decades=False)
+        axis.set_xticks(sorted(whole))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}"))
         axis.set_xlabel("thousand hits")
         axis.set_ylabel("seconds")
         name = os.path.basename(path).removesuffix(".json")
-        axis.set_title(f"{name}, {event[0]['threads']:g} thread(s), {event[0]['device']}")
+        n = event[0]["threads"]
+        axis.set_title(f"{name}, {n:g} thread{'s' if n > 1 else ''}, {event[0]['device']}")
     low = min(axis.get_ylim()[0] for axis in used)
     high = max(axis.get_ylim()[1] for axis in used)
     for axis in used:
