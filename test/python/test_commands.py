@@ -55,6 +55,7 @@ class TestCommands(LibraryCase):
                 status, text, _ = run(name, "--help")
                 self.assertEqual(status, 0)
                 self.assertIn(f"usage: exatrkx {name}", text)
+                self.assertNotRegex(text, r"SPDX|\(default: None\)")
 
     def test_unknown(self) -> None:
         """The word and the list; the list alone where there is no word."""

@@ -27,21 +27,19 @@ OF_WORKERS = ("model", "detector", "device", "threads")
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="exatrkx serve",
-        description=__doc__.partition("\n")[0],
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        prog="exatrkx serve", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
-    add("--model", default="default", help="a model file, or one that ships by its name")
+    add("--model", default="default", help="a file, or one that ships by its name (%(default)s)")
     add("--name", help="of the model in requests (default: that of its file)")
     add("--detector", metavar="FILE", help="modules, for cells (default: TrackML's)")
-    add("--device", default="cpu", help="cpu, cuda or cuda:N")
-    add("--workers", type=int, default=n_cores(), help="processes; each finds tracks of one event")
-    add("--threads", type=int, default=1, help="of each worker")
-    add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 = any")
-    add("--port", type=int, default=8080, help="of REST")
-    add("--grpc-port", type=int, default=8081, help="of gRPC")
-    add("--metrics-port", type=int, default=8082, help="of Prometheus")
+    add("--device", default="cpu", help="cpu (default), cuda or cuda:N")
+    add("--workers", type=int, default=n_cores(), help="one event at a time each (%(default)s)")
+    add("--threads", type=int, default=1, help="of each worker (%(default)s)")
+    add("--host", default="127.0.0.1", help="to listen on; 0.0.0.0 = any (%(default)s)")
+    add("--port", type=int, default=8080, help="of REST (%(default)s)")
+    add("--grpc-port", type=int, default=8081, help="of gRPC (%(default)s)")
+    add("--metrics-port", type=int, default=8082, help="of Prometheus (%(default)s)")
     return parser.parse_args(arguments)
 
 

@@ -26,7 +26,7 @@ from .._model import Detector
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="exatrkx learn-field",
-        description=__doc__,
+        description=__doc__.partition("\nSPDX")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("events", metavar="EVENTS", help="a folder of events, or one")
