@@ -1,8 +1,8 @@
 #!/bin/sh
 # Programs on odd machines find the tracks that they find here, or say why not: as
 # PID 1, with a small stack, huge pages, clocks that jump, system calls that are
-# refused, few descriptors, in another interpreter of Python. $1, $2: the folders of
-# the build and of the library.
+# refused, closed streams, few descriptors, little address space, in another
+# interpreter of Python. $1, $2: the folders of the build and of the library.
 set -eu
 build=$1
 lib=$(cd "$2" && pwd)
@@ -43,16 +43,30 @@ else
     echo 'SKIPPED odd process-1: no namespaces'
 fi
 
-for n in 0 1 2 3 4 5 6 7 8; do
+# Their numbers are those of files then, into which no message may go.
+# shellcheck disable=SC2016
+same streams sh -c 'exec "$@" <&- >&- 2>&-' sh
+
+# same_or_error NAME COMMAND...: the same tracks, or an exit code, which 127 of the
+# loader is; a signal or the end of the time is none.
+same_or_error()
+{
     code=0
-    find_tracks "descriptors-$n" prlimit --nofile="$n" || code=$?
-    [ "$code" = 0 ] && cmp -s "$out/here.csv" "$out/descriptors-$n.csv" && continue
-    # 127 is the loader's; a signal or a time limit is neither.
-    [ "$code" -gt 0 ] && [ "$code" -ne 124 ] && [ "$code" -lt 128 ] && continue
-    echo "odd: $n descriptors: exit code $code" >&2
+    find_tracks "$@" || code=$?
+    if [ "$code" = 0 ] && cmp -s "$out/here.csv" "$out/$1.csv"; then return; fi
+    if [ "$code" -gt 0 ] && [ "$code" -ne 124 ] && [ "$code" -lt 128 ]; then return; fi
+    echo "odd: $1: exit code $code" >&2
     exit 1
+}
+
+for n in 0 1 2 3 4 5 6 7 8; do
+    same_or_error "descriptors-$n" prlimit --nofile="$n"
 done
 echo 'odd: descriptors'
+for n in 4 8 12 16 20 24 28 32; do
+    same_or_error "memory-$n" prlimit --as="$((n << 20))"
+done
+echo 'odd: memory'
 
 # Not in a second one next to the first: numpy refuses to be imported twice.
 if python3 -c 'import numpy, _xxsubinterpreters' 2>/dev/null; then
