@@ -43,7 +43,7 @@ else
     echo 'SKIPPED odd process-1: no namespaces'
 fi
 
-# Their numbers are those of files then, into which no message may go.
+# Files get their numbers then, and no message may go into them.
 # shellcheck disable=SC2016
 same streams sh -c 'exec "$@" <&- >&- 2>&-' sh
 
