@@ -24,7 +24,7 @@ from .events import event_options, read_events
 from .markdown import table
 from .resolution import MODEL, simulated_field
 
-MAX_RANDOM = (0.3, 0.1, 0.05)  # the first is what ships
+MAX_RANDOM = (0.15, 0.1, 0.05)  # the first is what ships
 BOUNDS = (0, 50, 25, 12)  # 0: without a fit
 HEAD = ["max_random", "bound of chi2", "pT > 0.5 GeV", "pT > 0.1 GeV", "purity"]
 HEAD += ["fake rate", "foreign hits, %", "score"]
