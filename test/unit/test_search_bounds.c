@@ -103,7 +103,8 @@ static void open_search(struct bench *bench)
     search->leads_anywhere = true;
     search->max_distance = 64.0;
     search->reach = 8.0;
-    search->max_random = search->seed_max_random = INFINITY;
+    search->max_random = search->seed_max_random = search->seed_max_of_hit =
+        INFINITY;
     search->max_unrelated = INFINITY;
     search->max_curvature = 0.01;
     search->min_layers = N_LAYERS;
@@ -183,6 +184,32 @@ ETX_TEST(test_search_bounds_visits_of_crowd)
     ck_assert_int_eq(best[0].n_hits, N_LAYERS);
     ck_assert_int_ge(bench->cache.n_visits, MAX_VISITS);
     ck_assert_int_lt(bench->cache.n_visits, MAX_VISITS + N_LAYERS * CROWD);
+}
+
+/* Where many second hits are, the third one is as near as all of them together
+ * may have unrelated ones. */
+ETX_TEST(test_search_bounds_third_hits, .rows = 3)
+{
+    const double part[] = {0.99, 1.01, INFINITY};
+    __attribute__((cleanup(free_bench))) struct bench *bench =
+        etx_test_alloc(1, sizeof *bench);
+    struct etx_candidate best[ETX_CANDIDATES_OF_HIT];
+
+    add_hit(bench, 0, 0.0f);
+    add_hit(bench, 1, 0.0f);
+    add_hit(bench, THIRD, 1.0f);
+    for (int32_t k = 0; k < CROWD; k++)
+        add_hit(bench, 1, -90.0f); /* their lines lead elsewhere */
+    open_search(bench);
+    bench->search->min_layers = 3;
+    etx_free_candidates(best, bench->search, 0);
+    ck_assert_int_eq(best[0].n_hits, 3);
+    ck_assert_float_gt(best[0].random, 0.0f);
+    bench->search->seed_max_of_hit =
+        part[_i] * (double)best[0].random * (CROWD + 1);
+    bench->cache.n_candidates = bench->cache.n_visits = 0;
+    etx_free_candidates(best, bench->search, 0);
+    ck_assert_int_eq(best[0].n_hits, _i == 0 ? 0 : 3);
 }
 
 /* The hit that a track lacks is beyond many ends of other tracks, or one

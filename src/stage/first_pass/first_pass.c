@@ -22,6 +22,10 @@
  * max_distance, new tracks up to 16. */
 #define SEED_MAX_RANDOM     0.5
 #define NEW_SEED_MAX_RANDOM 1.0
+/* The same for all seeds of a first hit, so that it has no more candidates in
+ * denser events. Events of 100 000 hits have up to 64, new tracks up to 128,
+ * and none of their tracks needs more than 64. */
+#define SEED_MAX_OF_HIT 64.0
 /* New tracks among hits that are left: stricter than completion, as no found
  * track speaks for them. Hundreds of pairs begin at a hit of a dense event, and
  * the third hit and those after it are chosen among unrelated ones. */
@@ -268,6 +272,7 @@ etx_status etx_first_pass_find(int32_t *label, int32_t *n_tracks,
     search->max_random = (double)options->max_random;
     search->reach = sqrt(search->max_distance);
     search->seed_max_random = SEED_MAX_RANDOM;
+    search->seed_max_of_hit = SEED_MAX_OF_HIT;
     search->max_unrelated = INFINITY;
     search->min_layers = options->min_layers;
     for (size_t pass = 0; pass < sizeof passes / sizeof *passes; pass++) {
@@ -307,6 +312,7 @@ etx_status etx_new_tracks_find(int32_t *label, struct etx_context *context,
     search->min_layers = options->min_layers;
     search->max_random = NEW_MAX_RANDOM;
     search->seed_max_random = NEW_SEED_MAX_RANDOM;
+    search->seed_max_of_hit = SEED_MAX_OF_HIT;
     search->max_unrelated = NEW_MAX_UNRELATED;
     ETX_CHECK(run_pass(label, &n_tracks, host, search));
 done:

@@ -76,8 +76,8 @@ static void add_third(struct etx_candidate *best,
     struct etx_candidate candidate;
     struct etx_grid_walk walk;
     double s;
-    const double max_distance = etx_crossing_begin_near(
-        &walk, &crossing, search, search->seed_max_random);
+    const double max_distance =
+        etx_crossing_begin_near(&walk, &crossing, search, pairs->max_random);
 
     while (etx_candidate_is_allowed(search) &&
            (c = etx_crossing_next(&walk, &crossing)) != NULL) {
@@ -118,7 +118,7 @@ void etx_free_candidates(struct etx_candidate *best,
     const int32_t second = next_layer(search, search->grid.row[first].layer);
     const int32_t third = second < 0 ? -1 : next_layer(search, second);
     const struct etx_completion_window *window;
-    struct etx_pairs pairs = {.first = first};
+    struct etx_pairs pairs;
     const struct etx_grid_hit *b;
     struct etx_grid_walk walk;
 
@@ -130,6 +130,7 @@ void etx_free_candidates(struct etx_candidate *best,
     if (window == NULL)
         return;
     begin_pairs(&walk, a, &search->grid.layers[second]);
+    etx_pairs_begin(&pairs, search, first, &walk);
     while (etx_candidate_is_allowed(search) &&
            (b = etx_grid_next(&walk)) != NULL) {
         etx_pairs_add(&pairs, b);

@@ -15,6 +15,7 @@
 struct etx_pairs {
     int32_t first; /* hit */
     int32_t n;
+    double max_random; /* of a third hit */
     int32_t hit[ETX_PAIRS];
     int32_t bin[ETX_PAIRS];     /* of transverse momentum */
     int64_t is_kept[ETX_PAIRS]; /* there is a helix or line, as is wanted */
@@ -31,6 +32,20 @@ struct etx_pair_crossings {
     double across[ETX_PAIRS], tolerance[ETX_PAIRS], azimuth[ETX_PAIRS],
         width[ETX_PAIRS], curvature[ETX_PAIRS];
 };
+
+/* No pair of a first hit yet, whose second hits a walk begins to visit: where
+ * they are many, third hits have to be nearer. */
+static inline void etx_pairs_begin(struct etx_pairs *pairs,
+    const struct etx_first_pass_search *search, int32_t first,
+    const struct etx_grid_walk *walk)
+{
+    const double n = fmax((double)etx_grid_n_ahead(walk), 1.0);
+
+    pairs->first = first;
+    pairs->n = 0;
+    pairs->max_random =
+        fmin(search->seed_max_random, search->seed_max_of_hit / n);
+}
 
 static inline void etx_pairs_add(
     struct etx_pairs *pairs, const struct etx_grid_hit *second)

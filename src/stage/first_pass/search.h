@@ -91,6 +91,7 @@ struct etx_first_pass_search {
     double max_distance, max_random; /* of a hit, as of the options */
     double reach;                    /* root of max_distance */
     double seed_max_random;          /* of the third hit of a seed */
+    double seed_max_of_hit;          /* the same, all seeds of a first hit */
     double max_unrelated;            /* candidates that are as near as one */
     int32_t min_layers;              /* of a candidate */
     bool leads_anywhere; /* seeds need not come from the beam line */

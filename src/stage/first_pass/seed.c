@@ -137,8 +137,8 @@ static void add_third(struct etx_candidate *best,
     struct etx_candidate candidate;
     struct etx_grid_walk walk;
     double s;
-    const double max_distance = etx_crossing_begin_near(
-        &walk, &crossing, search, search->seed_max_random);
+    const double max_distance =
+        etx_crossing_begin_near(&walk, &crossing, search, pairs->max_random);
 
     while (etx_candidate_is_allowed(search) &&
            (hit = etx_crossing_next(&walk, &crossing)) != NULL) {
@@ -206,13 +206,14 @@ static void add_pairs(struct etx_candidate *best,
     const struct etx_grid_hit *second;
     struct pair_window window;
     struct etx_grid_walk walk;
-    struct etx_pairs pairs = {.first = first};
+    struct etx_pairs pairs;
 
     if (layer->n_hits == 0 ||
         !find_pair_window(&window, search, hit, layer, search->max_curvature))
         return;
     etx_grid_begin(&walk, layer, (double)hit->azimuth, window.width, window.low,
         window.high);
+    etx_pairs_begin(&pairs, search, first, &walk);
     while (etx_candidate_is_allowed(search) &&
            (second = etx_grid_next(&walk)) != NULL) {
         etx_pairs_add(&pairs, second);

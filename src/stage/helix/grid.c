@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#define MAX_AZIMUTH 256 /* bins of a layer */
-#define MAX_ACROSS  32
+#define MAX_AZIMUTH 512 /* bins of a layer */
+#define MAX_ACROSS  64
 #define HITS_OF_BIN 2 /* or more of them, in the mean */
 #define MARGIN      1e-3
 

@@ -139,6 +139,21 @@ static inline void etx_grid_begin(struct etx_grid_walk *walk,
     walk->span = walk->n_spans;
 }
 
+/* Hits that it will visit. */
+static inline int32_t etx_grid_n_ahead(const struct etx_grid_walk *walk)
+{
+    int32_t n = 0;
+
+    for (int32_t row = walk->row + 1; row <= walk->last_row; row++) {
+        const int32_t *const begin =
+            walk->layer->begin + row * walk->layer->n_azimuth;
+
+        for (int32_t k = 0; k < walk->n_spans; k++)
+            n += begin[walk->last[k] + 1] - begin[walk->first[k]];
+    }
+    return n < walk->n_left ? n : walk->n_left;
+}
+
 /* Hits that it has visited, in whole bins. */
 static inline int32_t etx_grid_n_visited(const struct etx_grid_walk *walk)
 {
