@@ -384,13 +384,13 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_shared_hits(etx_event *event,
     int64_t n_shared, const int32_t *hits, const int64_t *particle_ids);
 
 /* What in an event does not fit, as one line of text [text_bytes], empty where
- * all does: lengths or momenta in another unit, repeated hits and cells, the
- * truth of other hits; with a detector hits that are not on their modules,
- * modules that it lacks, a module with a crowd of hits; with a model layers
- * that it does not know, true tracks that bend as in another field, first pass
- * and completion, which need modules. Both may be NULL. Text that does not fit
- * is cut; 1024 bytes hold most. Nothing of this keeps etx_find_tracks from
- * running, all of it costs tracks. */
+ * all does: lengths or momenta in another unit, repeated hits and cells, cells
+ * or truth of other hits, vertices in another unit; with a detector hits that
+ * are not on their modules, modules that it lacks, a module with a crowd of
+ * hits; with a model layers that it does not know, true tracks that bend as in
+ * another field, first pass and completion, which need modules. Both may be
+ * NULL. Text that does not fit is cut; 1024 bytes hold most. Nothing of this
+ * keeps etx_find_tracks from running, all of it costs tracks. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_check(char *text,
     int64_t text_bytes, const etx_event *event, const etx_detector *detector,
     const etx_model *model);

@@ -20,8 +20,10 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK   1024
-#define MAX_ETA 20.0
+#define BLOCK     1024
+#define MAX_ETA   20.0
+#define MAX_CELLS 2.0 /* between where a cluster and its hit are, */
+#define MAX_AWAY  1.0 /* and mm: clusters that grew, cells that are wider */
 
 /* What the cells of one hit add up to. */
 struct cluster {
@@ -37,6 +39,7 @@ struct work {
     const struct etx_detector *detector;
     const struct cluster *clusters; /* [n_hits] */
     float *features;                /* [n_hits, 9] */
+    int64_t *module;                /* [n_hits] row, -1: no cells */
 };
 
 static void add_cell(
@@ -119,6 +122,7 @@ static etx_status describe_block(
     (void)worker;
     ETX_CHECK(etx_cancel_poll());
     for (int64_t i = begin; i < end; i++) {
+        work->module[i] = -1;
         if (work->clusters[i].n_cells == 0)
             continue;
 
@@ -131,10 +135,64 @@ static etx_status describe_block(
                 "module with volume %d, layer %d, module %d",
                 i, event->hit_id[i], event->volume_id[i], event->layer_id[i],
                 event->module_id[i]);
+        work->module[i] = module - work->detector->modules;
         describe_cluster(work->features + i * ETX_N_CELL_FEATURES,
             &work->clusters[i], module);
     }
 done:
+    return status;
+}
+
+/* Whether two hits of a module are as far apart as their clusters, along u and
+ * v. Where a module's first channel is, and which way they count, need not be
+ * known. */
+static int is_misfit(const struct work *work, int64_t i, int64_t j)
+{
+    const struct etx_detector_module *const module =
+        &work->detector->modules[work->module[i]];
+    const float pitch[2] = {module->pitch_u, module->pitch_v};
+    const struct cluster *const a = &work->clusters[i];
+    const struct cluster *const b = &work->clusters[j];
+
+    for (int axis = 0; axis < 2; axis++) {
+        const double width = (double)pitch[axis];
+        const double channels = 0.5 * ((double)a->min[axis] + a->max[axis] -
+                                          b->min[axis] - b->max[axis]);
+        double along = 0.0;
+
+        for (int k = 0; k < 3; k++)
+            along += (double)module->rotation[3 * k + axis] *
+                     ((double)work->event->position[3 * i + k] -
+                         (double)work->event->position[3 * j + k]);
+        if (fabs(fabs(along) - fabs(channels) * width) >
+            MAX_CELLS * width + MAX_AWAY)
+            return 1;
+    }
+    return 0;
+}
+
+/* Compares each hit with the one before it on its module. */
+static etx_status compare_neighbours(
+    int64_t *n_pairs, int64_t *n_misfits, const struct work *work)
+{
+    const int64_t n = work->event->n_hits;
+    int32_t *order = NULL;
+    etx_status status;
+
+    ETX_NEW(order, n, "order of hits");
+    ETX_CHECK(etx_sort_order(order, work->module, n));
+    for (int64_t k = 1; k < n; k++) {
+        const int64_t i = order[k];
+        const int64_t before = order[k - 1];
+
+        ETX_POLL(k);
+        if (work->module[i] < 0 || work->module[i] != work->module[before])
+            continue;
+        (*n_pairs)++;
+        *n_misfits += is_misfit(work, i, before);
+    }
+done:
+    etx_free(order);
     return status;
 }
 
@@ -258,22 +316,30 @@ etx_status etx_event_replace_cells(struct etx_event *event,
 {
     struct cluster *clusters = NULL;
     float *features = NULL;
+    int64_t *module = NULL;
     int64_t n_repeated = 0;
+    int64_t n_pairs = 0;
+    int64_t n_misfits = 0;
     etx_status status = ETX_OK;
     const int64_t n = event->n_hits;
 
     ETX_NEW(clusters, n, "clusters");
+    ETX_NEW(module, n, "modules of hits");
     ETX_CHECK(etx_alloc(
         &features, n, ETX_N_CELL_FEATURES * sizeof *features, "cell features"));
     ETX_CHECK(add_cells(clusters, &n_repeated, n, cells));
 
-    struct work work = {event, detector, clusters, features};
+    struct work work = {event, detector, clusters, features, module};
     ETX_CHECK(etx_parallel_ranges(NULL, n, BLOCK, describe_block, &work));
+    ETX_CHECK(compare_neighbours(&n_pairs, &n_misfits, &work));
     etx_free(event->cell_features);
     event->cell_features = features;
     event->n_repeated_cells = n_repeated;
+    event->n_cell_pairs = n_pairs;
+    event->n_cell_misfits = n_misfits;
     features = NULL;
 done:
+    etx_free(module);
     etx_free(features);
     etx_free(clusters);
     return status;

@@ -27,8 +27,8 @@ const struct etx_event_column etx_event_columns[ETX_N_EVENT_COLUMNS] = {
 /* An array with a row per hit that stands in the struct alone would be lost by
  * selections and leaked: the other fields are these. */
 struct other_fields {
-    int64_t n_hits, n_repeated_cells, number, n_joined, n_features, n_particles,
-        n_shared;
+    int64_t n_hits, n_repeated_cells, n_cell_pairs, n_cell_misfits, number,
+        n_joined, n_features, n_particles, n_shared;
     struct etx_borrowed_array borrowed[2];
     void *first_hit, *particles, *shared[3];
 };

@@ -60,6 +60,8 @@ struct etx_event {
 #undef ETX_COLUMN_FIELD
     int64_t n_hits;
     int64_t n_repeated_cells; /* that cell_features leave out */
+    int64_t n_cell_pairs;     /* of hits of a module that have cells, */
+    int64_t n_cell_misfits;   /* of these not as far apart as their cells */
     int64_t number;     /* of its file eventNUMBER-hits.csv, -1: unknown */
     int32_t n_joined;   /* events that are side by side here; 0: it is one */
     int64_t *first_hit; /* [n_joined + 1] of each, and n_hits */

@@ -8,12 +8,9 @@
 
 #include "base/cancel.h"
 #include "base/check.h"
-#include "base/constants.h"
 #include "base/heap.h"
-#include "base/select.h"
 #include "base/sort.h"
 #include "data/crowds.h"
-#include "stage/helix/field.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,22 +24,10 @@
 #define MARGIN       10.0 /* mm from a module: points of two strips */
 #define MAX_ABOVE    1.0  /* mm above the plane of a module, */
 #define ABOVE_SHARE  0.1  /* of that part of the hits: no alignment does */
-#define MIN_ARCS     20   /* true tracks that measure a field */
-#define MIN_ARC_HITS 4    /* of such a track */
-#define MIN_ARC_PT   0.3  /* GeV */
-#define MAX_FIELD    10.0 /* T, of any detector */
-#define MAX_SPREAD   0.3  /* T, half a quartile range */
-#define FIELD_FACTOR 2.0  /* between that field and the model's */
+#define MIN_PAIRS    20   /* of hits of a module, that tell of cells */
+#define MISFIT_SHARE 0.1  /* of these: cells of other hits */
 
-/* What was found, one after the other. */
-struct report {
-    char *text;
-    int64_t size, used;
-};
-
-/* Integers and text only: other numbers depend on the host's locale. */
-__attribute__((format(printf, 2, 3))) static void say(
-    struct report *report, const char *format, ...)
+void etx_check_say(struct etx_check_report *report, const char *format, ...)
 {
     const int64_t left = report->size - report->used;
     char line[256];
@@ -71,8 +56,8 @@ static double reach_of(const float *point)
 }
 
 /* 1: lengths are in another unit than mm, which is said. */
-static int check_unit(struct report *report, const struct etx_event *event,
-    const struct etx_detector *detector)
+static int check_unit(struct etx_check_report *report,
+    const struct etx_event *event, const struct etx_detector *detector)
 {
     double hits = 0.0;
     double modules = 0.0;
@@ -85,14 +70,15 @@ static int check_unit(struct report *report, const struct etx_event *event,
         return 0;
     if (modules > 0.0 &&
         (hits * UNIT_FACTOR < modules || hits > modules * UNIT_FACTOR)) {
-        say(report,
+        etx_check_say(report,
             "hits reach to %" PRId64 " mm, modules to %" PRId64
             ": lengths are wanted in mm",
             (int64_t)llround(hits), (int64_t)llround(modules));
         return 1;
     }
     if (hits < MIN_REACH)
-        say(report, "no hit is %d mm from the origin: lengths are wanted in mm",
+        etx_check_say(report,
+            "no hit is %d mm from the origin: lengths are wanted in mm",
             (int)MIN_REACH);
     return hits < MIN_REACH;
 }
@@ -101,7 +87,7 @@ static int check_unit(struct report *report, const struct etx_event *event,
 
 /* Hits where another one is. */
 static etx_status check_repeated(
-    struct report *report, const struct etx_event *event)
+    struct etx_check_report *report, const struct etx_event *event)
 {
     int64_t *key = NULL;
     int32_t *order = NULL;
@@ -126,7 +112,7 @@ static etx_status check_repeated(
             repeated = n_repeated++ == 0 || i < repeated ? i : repeated;
     }
     if (event->n_hits >= MIN_HITS && is_many(n_repeated, event->n_hits))
-        say(report,
+        etx_check_say(report,
             "%" PRId64 " of %" PRId64 " hits are where another one is, the "
             "first of hit_id %" PRId64,
             n_repeated, event->n_hits, event->hit_id[repeated]);
@@ -164,7 +150,7 @@ static struct miss miss_of(
 }
 
 /* A module with far more hits than others of its layer: count [n_modules]. */
-static void check_crowds(struct report *report,
+static void check_crowds(struct etx_check_report *report,
     const struct etx_detector *detector, const int32_t *count)
 {
     const struct etx_detector_module *const module = detector->modules;
@@ -183,7 +169,7 @@ static void check_crowds(struct report *report,
             most = count[end] > count[most] ? end : most;
         }
         if (etx_is_crowd(count[most], n_hits, n_hit))
-            say(report,
+            etx_check_say(report,
                 "%d hits are on module (%d, %d, %d), more than %d times the "
                 "mean of others of its layer",
                 count[most], module[most].volume_id, module[most].layer_id,
@@ -192,7 +178,7 @@ static void check_crowds(struct report *report,
 }
 
 /* Whether hits are where their modules are. */
-static etx_status check_modules(struct report *report,
+static etx_status check_modules(struct etx_check_report *report,
     const struct etx_event *event, const struct etx_detector *detector)
 {
     int32_t *count = NULL;
@@ -222,18 +208,18 @@ static etx_status check_modules(struct report *report,
         n_above += miss.above > MAX_ABOVE;
     }
     if (is_many(n_unknown, event->n_hits))
-        say(report,
+        etx_check_say(report,
             "%" PRId64 " of %" PRId64 " hits are on modules that the detector "
             "lacks, the first on (%d, %d, %d)",
             n_unknown, event->n_hits, event->volume_id[unknown],
             event->layer_id[unknown], event->module_id[unknown]);
     if (is_many(n_off, event->n_hits))
-        say(report,
+        etx_check_say(report,
             "%" PRId64 " of %" PRId64 " hits are more than %d mm from their "
             "modules, the first of hit_id %" PRId64,
             n_off, event->n_hits, (int)MARGIN, event->hit_id[off]);
     else if ((double)n_above > ABOVE_SHARE * (double)event->n_hits)
-        say(report,
+        etx_check_say(report,
             "%" PRId64 " of %" PRId64 " hits are more than %d mm above or "
             "below their modules: they were moved, or modules are of another "
             "detector",
@@ -244,10 +230,23 @@ done:
     return status;
 }
 
+/* Whether cells are where their hits are. */
+static void check_cells(
+    struct etx_check_report *report, const struct etx_event *event)
+{
+    if (event->n_cell_pairs >= MIN_PAIRS &&
+        (double)event->n_cell_misfits >
+            MISFIT_SHARE * (double)event->n_cell_pairs)
+        etx_check_say(report,
+            "of %" PRId64 " pairs of hits of one module %" PRId64 " are not as "
+            "far apart as their cells: cells or positions are of other hits",
+            event->n_cell_pairs, event->n_cell_misfits);
+}
+
 /* ---------------------------------------------------------------- stages -- */
 
 /* Whether the model knows the layers. */
-static etx_status check_layers(struct report *report,
+static etx_status check_layers(struct etx_check_report *report,
     const struct etx_event *event, const struct etx_completion *completion)
 {
     int32_t *layer = NULL;
@@ -263,178 +262,13 @@ static etx_status check_layers(struct report *report,
             unknown = n_unknown++ == 0 ? i : unknown;
     }
     if (is_many(n_unknown, event->n_hits))
-        say(report,
+        etx_check_say(report,
             "%" PRId64 " of %" PRId64 " hits are on layers that the model does "
             "not know, the first on volume %d, layer %d",
             n_unknown, event->n_hits, event->volume_id[unknown],
             event->layer_id[unknown]);
 done:
     etx_free(layer);
-    return status;
-}
-
-/* ----------------------------------------------------------------- field -- */
-
-/* Hits of a particle: the nearest to its vertex, the farthest, and the one
- * whose distance is nearest to their mean. */
-struct arc {
-    int32_t n_hits, first, middle, last;
-    double near, far, miss;
-};
-
-static double distance_from(const float *a, const float *b)
-{
-    const double x = (double)a[0] - (double)b[0];
-    const double y = (double)a[1] - (double)b[1];
-    const double z = (double)a[2] - (double)b[2];
-
-    return sqrt(x * x + y * y + z * z);
-}
-
-static void measure_arcs(struct arc *arc, const struct etx_event *event)
-{
-    for (int64_t round = 0; round < 2; round++)
-        for (int64_t i = 0; i < event->n_hits; i++) {
-            const int32_t row = event->particle_row[i];
-
-            if (row < 0)
-                continue;
-            struct arc *const a = &arc[row];
-            const double distance = distance_from(
-                event->position + 3 * i, event->particles[row].vertex);
-            const double miss = fabs(distance - 0.5 * (a->near + a->far));
-
-            if (round == 1) {
-                if (a->miss < 0.0 || miss < a->miss) {
-                    a->middle = (int32_t)i;
-                    a->miss = miss;
-                }
-                continue;
-            }
-            if (a->n_hits == 0 || distance < a->near) {
-                a->first = (int32_t)i;
-                a->near = distance;
-            }
-            if (a->n_hits == 0 || distance > a->far) {
-                a->last = (int32_t)i;
-                a->far = distance;
-            }
-            a->miss = -1.0;
-            a->n_hits++;
-        }
-}
-
-/* The field along z that bends a particle so, T; not finite, or 0: not known.
- */
-static double field_of(const struct arc *arc, const struct etx_event *event,
-    const etx_particle *particle, double min_pt)
-{
-    const double pt =
-        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
-
-    if (arc->n_hits < MIN_ARC_HITS || pt < min_pt)
-        return 0.0;
-    return etx_bending_field(
-        etx_curvature_through(event->position + 3 * (int64_t)arc->first,
-            event->position + 3 * (int64_t)arc->middle,
-            event->position + 3 * (int64_t)arc->last),
-        particle);
-}
-
-/* Fields that true tracks need, T: the quartiles and the median of them. */
-struct fields {
-    double low, median, high;
-};
-
-/* Number k, from 0, in ascending order of the n values that keys stand for. */
-static double value_at(uint64_t *key, int64_t n, const float *value, int64_t k)
-{
-    uint64_t largest = 0;
-
-    etx_select(key, n, k + 1);
-    for (int64_t j = 0; j <= k; j++)
-        largest = key[j] > largest ? key[j] : largest;
-    return (double)value[(uint32_t)largest];
-}
-
-/* *is_known = 1: *out is set; 0: too few tracks tell. */
-static etx_status measure_fields(
-    int *is_known, struct fields *out, const struct etx_event *event)
-{
-    struct arc *arc = NULL;
-    uint64_t *key = NULL;
-    float *field = NULL;
-    int64_t n = 0;
-    etx_status status;
-
-    ETX_NEW(arc, event->n_particles, "arcs of particles");
-    ETX_NEW(key, event->n_particles, "order of fields");
-    ETX_NEW(field, event->n_particles, "fields of particles");
-    measure_arcs(arc, event);
-    /* Soft ones lose energy: they count where others are few. */
-    for (double min_pt = MIN_ARC_PT; n < MIN_ARCS && min_pt >= 0.0;
-         min_pt -= MIN_ARC_PT) {
-        n = 0;
-        for (int64_t k = 0; k < event->n_particles; k++) {
-            ETX_POLL(k);
-            field[n] =
-                (float)field_of(&arc[k], event, &event->particles[k], min_pt);
-            if (isfinite(field[n]) && field[n] != 0.0f) {
-                key[n] = etx_ordered_key(field[n], (int32_t)n);
-                n++;
-            }
-        }
-    }
-    *is_known = n >= MIN_ARCS;
-    if (*is_known) {
-        out->low = value_at(key, n, field, n / 4);
-        out->median = value_at(key, n, field, n / 2);
-        out->high = value_at(key, n, field, n - 1 - n / 4);
-    }
-done:
-    etx_free(arc);
-    etx_free(key);
-    etx_free(field);
-    return status;
-}
-
-/* T, for a text. */
-static int64_t in_millitesla(double field)
-{
-    return llround(1e3 * field);
-}
-
-/* Whether true tracks bend alike, and as in the field that the model has
- * learned, T, or, where it has learned none, as in one that exists. */
-static etx_status check_field(
-    struct report *report, const struct etx_event *event, double learned)
-{
-    struct fields needed = {0.0, 0.0, 0.0};
-    int is_known = 0;
-    etx_status status;
-
-    ETX_CHECK(measure_fields(&is_known, &needed, event));
-    if (!is_known)
-        goto done;
-    if (0.5 * (needed.high - needed.low) >
-        fmax(MAX_SPREAD, 0.5 * fabs(needed.median)))
-        say(report,
-            "true tracks bend as in %" PRId64 " to %" PRId64 " mT along z: "
-            "truth of other hits, vertices not in mm, or no solenoid",
-            in_millitesla(needed.low), in_millitesla(needed.high));
-    else if (fabs(learned) < ETX_COMPLETION_MIN_FIELD) {
-        if (fabs(needed.median) > MAX_FIELD)
-            say(report,
-                "true tracks bend as in %" PRId64 " mT: momenta are wanted in "
-                "GeV, lengths in mm",
-                in_millitesla(needed.median));
-    } else if (needed.median / learned < 1.0 / FIELD_FACTOR ||
-               needed.median / learned > FIELD_FACTOR)
-        say(report,
-            "true tracks bend as in %" PRId64 " mT, the model has learned in "
-            "%" PRId64 " mT: another field, or units that are not GeV and mm",
-            in_millitesla(needed.median), in_millitesla(learned));
-done:
     return status;
 }
 
@@ -446,25 +280,27 @@ etx_status etx_stage_check_event(char *text, int64_t text_bytes,
 {
     const struct etx_completion *const completion =
         model != NULL ? model->completion : NULL;
-    struct report report = {text, text_bytes, 0};
+    struct etx_check_report report = {text, text_bytes, 0};
     etx_status status = ETX_OK;
 
     text[0] = '\0';
     if (event->n_repeated_cells > 0)
-        say(&report, "%" PRId64 " cells are repeated, and count once",
+        etx_check_say(&report, "%" PRId64 " cells are repeated, and count once",
             event->n_repeated_cells);
     if (check_unit(&report, event, detector))
         return ETX_OK;
     ETX_CHECK(check_repeated(&report, event));
+    check_cells(&report, event);
     if (detector != NULL && event->layer_id != NULL)
         ETX_CHECK(check_modules(&report, event, detector));
     if (completion != NULL && event->layer_id == NULL)
-        say(&report, "%sthe tracks are not completed: the event has no modules",
+        etx_check_say(&report,
+            "%sthe tracks are not completed: the event has no modules",
             model->first_pass != NULL ? "there is no first pass, " : "");
     else if (completion != NULL)
         ETX_CHECK(check_layers(&report, event, completion));
     if (event->particle_row != NULL)
-        ETX_CHECK(check_field(&report, event,
+        ETX_CHECK(etx_check_truth(&report, event,
             completion != NULL ? (double)completion->field[0] : 0.0));
 done:
     return status;

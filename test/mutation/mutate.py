@@ -128,6 +128,7 @@ SUITES = {
     "src/api/version.c": ["status"],
     "src/stage/": PIPELINE,
     "src/stage/event_check.c": ["event_check"],
+    "src/stage/truth_check.c": ["event_check"],
     "src/stage/completion/": COMPLETION,
     "src/stage/completion/fill.c": FIRST_PASS + ["completion"],
     "src/stage/edge_classification/": NETWORKS,

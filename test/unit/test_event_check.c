@@ -6,6 +6,8 @@
 #include "data/event.h"
 #include "stage/model.h"
 
+#include <stdio.h>
+
 #define CROWD 120
 
 struct world {
@@ -19,13 +21,18 @@ static void make_nothing(etx_event *event)
     (void)event;
 }
 
+static void scale_vertices(etx_event *event, float factor)
+{
+    for (int64_t p = 0; p < event->n_particles; p++)
+        for (int32_t k = 0; k < 3; k++)
+            event->particles[p].vertex[k] *= factor;
+}
+
 static void scale(etx_event *event, float factor)
 {
     for (int64_t k = 0; k < 3 * event->n_hits; k++)
         event->position[k] *= factor;
-    for (int64_t p = 0; p < event->n_particles; p++)
-        for (int32_t k = 0; k < 3; k++)
-            event->particles[p].vertex[k] *= factor;
+    scale_vertices(event, factor);
 }
 
 static void make_metres(etx_event *event)
@@ -61,6 +68,27 @@ static void make_distant_vertices(etx_event *event)
 {
     for (int64_t p = 0; p < event->n_particles; p++)
         event->particles[p].vertex[2] *= 1e3f;
+}
+
+static void make_vertices_in_cm(etx_event *event)
+{
+    scale_vertices(event, 0.1f);
+}
+
+static void make_vertices_in_m(etx_event *event)
+{
+    scale_vertices(event, 1e-3f);
+}
+
+static void make_vertices_in_tenths(etx_event *event)
+{
+    scale_vertices(event, 10.0f);
+}
+
+/* As where they are not known. */
+static void make_no_vertices(etx_event *event)
+{
+    scale_vertices(event, 0.0f);
 }
 
 /* The truth in the order of other hits. */
@@ -164,6 +192,13 @@ static const struct world worlds[] = {
     {"TeV", make_tev, "units that are not GeV and mm"},
     {"vertices", make_distant_vertices,
         " mT along z: truth of other hits, vertices not in mm, or"},
+    {"vertices in cm", make_vertices_in_cm,
+        "true tracks come from 10 times as far as their vertices: "},
+    {"vertices in m", make_vertices_in_m,
+        "true tracks come from 1000 times as far as their vertices: "},
+    {"vertices in 0.1 mm", make_vertices_in_tenths,
+        "true tracks come from a tenth as far as their vertices: "},
+    {"no vertices", make_no_vertices, ""},
     {"truth", make_other_truth, " mT along z: truth of other hits, "},
     {"repeated", make_repeated,
         "9 of 892 hits are where another one is, the first of hit_id "},
@@ -213,6 +248,58 @@ ETX_TEST(test_event_check, .rows = ROWS(worlds))
     ck_assert_msg(world->text[0] == '\0' ? text[0] == '\0'
                                          : strstr(text, world->text) != NULL,
         "%s: \"%s\" lacks \"%s\"", world->name, text, world->text);
+}
+
+/* The shipped hits of one event with cells of one. */
+static etx_event *read_cells(
+    const char *hits, const char *cells, const etx_detector *detector)
+{
+    etx_event *event = NULL;
+    char path[2][256];
+
+    (void)snprintf(path[0], sizeof path[0], "%s", etx_test_example(hits));
+    (void)snprintf(path[1], sizeof path[1], "%s", etx_test_example(cells));
+    ck_assert_ok(etx_event_read_trackml_files(
+        &event, path[0], path[1], NULL, NULL, detector));
+    return event;
+}
+
+/* Hit ids of another event are there, too: where its cells are tells. */
+ETX_TEST(test_event_check_cells)
+{
+    scoped_detector *detector = NULL;
+    char text[1024];
+
+    ck_assert_ok(
+        etx_detector_read(&detector, etx_test_example("detectors.csv.gz")));
+    scoped_event *right = read_cells(
+        "event000000000-hits.csv.gz", "event000000000-cells.csv.gz", detector);
+    scoped_event *wrong = read_cells(
+        "event000000000-hits.csv.gz", "event000000001-cells.csv.gz", detector);
+
+    ck_assert_int_gt(right->n_cell_pairs, 100);
+    ck_assert_int_eq(right->n_cell_misfits, 0);
+    ck_assert_ok(etx_event_check(text, sizeof text, right, detector, NULL));
+    ck_assert_str_eq(text, "");
+    ck_assert_ok(etx_event_check(text, sizeof text, wrong, NULL, NULL));
+    ck_assert_ptr_nonnull(strstr(text, "pairs of hits of one module "));
+    ck_assert_ptr_nonnull(
+        strstr(text, " are not as far apart as their cells: "));
+}
+
+/* A tenth of the pairs is no fault, nor are few pairs. */
+ETX_TEST(test_event_check_cell_share)
+{
+    scoped_event *event = etx_test_event(1, (const float[]){1, 2, 3});
+    char text[1024];
+
+    for (int32_t n = 19; n <= 20; n++)
+        for (int32_t misfits = 2; misfits <= 3; misfits++) {
+            event->n_cell_pairs = n;
+            event->n_cell_misfits = misfits;
+            check(text, event, 0);
+            ck_assert_int_eq(text[0] != '\0', n == 20 && misfits == 3);
+        }
 }
 
 /* Without detector and model hits and truth tell less. */
