@@ -324,8 +324,8 @@ void etx_arena_reset(struct etx_arena *arena, struct etx_arena_mark mark)
         const size_t kept = i == mark.block ? mark.used : 0;
 
         arena->in_use -= block->used - kept;
+        poison(arena, block->memory + kept, block->used - kept);
         block->used = kept;
-        poison(arena, block->memory + kept, block->size - kept);
     }
     if (arena->n_blocks > 0)
         arena->current = mark.block;
