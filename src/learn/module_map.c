@@ -51,14 +51,15 @@ static etx_status make_unique(int64_t *unit, int64_t *n)
         key[k] = unit[k * ETX_MAP_UNIT_WIDTH + 2];
     ETX_CHECK(etx_sort_order(by_module, key, *n));
     for (int64_t k = 0; k < *n; k++) {
-        const int64_t *at = unit + by_module[k] * ETX_MAP_UNIT_WIDTH;
+        const int64_t *at = unit + (int64_t)by_module[k] * ETX_MAP_UNIT_WIDTH;
 
         ETX_POLL(k);
         key[k] = at[0] * ((int64_t)1 << 32) + at[1];
     }
     ETX_CHECK(etx_sort_order(order, key, *n));
     for (int64_t k = 0; k < *n; k++) {
-        const int64_t *at = unit + by_module[order[k]] * ETX_MAP_UNIT_WIDTH;
+        const int64_t *at =
+            unit + (int64_t)by_module[order[k]] * ETX_MAP_UNIT_WIDTH;
 
         ETX_POLL(k);
         if (kept == 0 ||
