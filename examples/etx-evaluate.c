@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <exatrkx/eval.h>
 
@@ -99,44 +97,18 @@ static void read_options(struct options *o, int argc, char **argv)
 
 /* -------------------------------------------------------------- events -- */
 
-static int is_folder(const char *path)
-{
-    struct stat information;
-
-    return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
-}
-
-/* FOLDER/NAME-tracks.csv, or .csv.gz if only that exists. */
-static void add_tracks_of(
-    struct program_list *list, const char *folder, const char *name)
-{
-    const size_t size =
-        strlen(folder) + strlen(name) + sizeof "/-tracks.csv.gz";
-    char *path = program_allocate((int64_t)size, 1);
-    const int length =
-        snprintf(path, size, "%s/%s-tracks.csv.gz", folder, name);
-    const int is_packed = access(path, R_OK) == 0;
-
-    path[length - 3] = '\0';
-    if (is_packed && access(path, R_OK) != 0)
-        path[length - 3] = '.';
-    program_list_add(list, path);
-    free(path);
-}
-
 /* One file of tracks for every event. */
 static int expand_tracks(struct options *o)
 {
     struct program_list expanded = {.count = 0};
 
-    if (o->tracks.count == 1 && is_folder(o->tracks.item[0])) {
+    if (o->tracks.count == 1 && program_is_folder(o->tracks.item[0])) {
         const int result = program_check_names(&o->events, "-tracks.csv");
 
         if (result != 0)
             return result;
         for (int64_t k = 0; k < o->events.count; k++)
-            add_tracks_of(&expanded, o->tracks.item[0],
-                program_base_name(o->events.item[k]));
+            program_add_tracks(&expanded, o->tracks.item[0], o->events.item[k]);
         program_list_free(&o->tracks);
         o->tracks = expanded;
     }

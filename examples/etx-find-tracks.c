@@ -125,13 +125,6 @@ static int write_timing_json(const char *path, const etx_stage_timing *timing)
     return failed ? program_error("%s: cannot be written", path) : 0;
 }
 
-static int is_folder(const char *path)
-{
-    struct stat information;
-
-    return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
-}
-
 /* Output file of an event: `out` itself, or out/NAME.ending with several
  * events, a folder of them, or where `out` is a folder. The caller frees it. */
 static char *output_path(const struct options *o, const char *out,
@@ -140,7 +133,8 @@ static char *output_path(const struct options *o, const char *out,
     const size_t size = strlen(out) + strlen(name) + strlen(ending) + 2;
     char *path = program_allocate((int64_t)size, 1);
 
-    if (o->events.count <= 1 && !o->events.of_folder && !is_folder(out)) {
+    if (o->events.count <= 1 && !o->events.of_folder &&
+        !program_is_folder(out)) {
         memcpy(path, out, strlen(out) + 1);
         return path;
     }

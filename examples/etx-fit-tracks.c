@@ -23,6 +23,7 @@ static const char summary[] =
 
 struct options {
     struct program_list events;
+    struct program_list files; /* the one of tracks */
     const char *tracks, *model, *detector, *out;
     const char *resolved, *map;
     double field, material, energy_loss, resolution, max_hit_chi2;
@@ -35,7 +36,9 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"event", "PREFIX", "PREFIX-hits.csv[.gz], or a file of the event",
             .list = &o->events},
-        {"tracks", "FILE", "hit_id,track_id of the event (.csv or .csv.gz)",
+        {"tracks", "FILE",
+            "hit_id,track_id of the event (.csv or .csv.gz), or the folder of "
+            "NAME-tracks.csv",
             .text = &o->tracks},
         {"out", "FILE", "the parameters, CSV (default: standard output)",
             .text = &o->out},
@@ -205,8 +208,12 @@ int main(int argc, char **argv)
     if (failed == 0 &&
         etx_event_read_trackml(&event, o.events.item[0], detector) != ETX_OK)
         failed = program_failed(o.events.item[0]);
-    if (failed == 0 && etx_tracks_read_csv(&tracks, event, o.tracks) != ETX_OK)
-        failed = program_failed(o.tracks);
+    if (failed == 0) {
+        program_add_tracks(&o.files, o.tracks, o.events.item[0]);
+        o.tracks = o.files.item[0];
+        if (etx_tracks_read_csv(&tracks, event, o.tracks) != ETX_OK)
+            failed = program_failed(o.tracks);
+    }
     if (failed == 0)
         failed = fit(&o, context, event, detector, tracks);
     etx_tracks_free(tracks);
@@ -214,5 +221,6 @@ int main(int argc, char **argv)
     etx_detector_free(detector);
     etx_context_free(context);
     program_list_free(&o.events);
+    program_list_free(&o.files);
     return failed;
 }

@@ -332,16 +332,21 @@ static char *readable(const char *folder, const char *relative)
     return program_copy_text(path);
 }
 
+int program_is_folder(const char *path)
+{
+    struct stat information;
+
+    return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
+}
+
 char *program_shipped_file(const char *relative)
 {
     const char *folder = getenv("ETX_DATA");
     char own[PROGRAM_PATH_BYTES - 32]; /* and one of data_near */
     char near[PROGRAM_PATH_BYTES];
     char *found = folder == NULL ? NULL : readable(folder, relative);
-    struct stat information;
 
-    if (folder != NULL && *folder != '\0' &&
-        (stat(folder, &information) != 0 || !S_ISDIR(information.st_mode)))
+    if (folder != NULL && *folder != '\0' && !program_is_folder(folder))
         exit(program_error("ETX_DATA=%s: no such folder", folder));
     find_own_folder(own, sizeof own);
     for (int k = 0; found == NULL && *own != '\0' && k < N_NEAR; k++) {
@@ -533,9 +538,8 @@ int program_expand_events(struct program_list *events)
 
     for (int64_t k = 0; result == 0 && k < events->count; k++) {
         const char *path = events->item[k];
-        struct stat information;
 
-        if (stat(path, &information) == 0 && S_ISDIR(information.st_mode)) {
+        if (program_is_folder(path)) {
             expanded.of_folder = 1;
             result = add_folder(&expanded, path);
         } else {
@@ -549,6 +553,26 @@ int program_expand_events(struct program_list *events)
     program_list_free(events);
     *events = expanded;
     return 0;
+}
+
+void program_add_tracks(
+    struct program_list *list, const char *path, const char *event)
+{
+    if (!program_is_folder(path)) {
+        program_list_add(list, path);
+        return;
+    }
+    const char *const name = program_base_name(event);
+    const size_t size = strlen(path) + strlen(name) + sizeof "/-tracks.csv.gz";
+    char *file = program_allocate((int64_t)size, 1);
+    const int length = snprintf(file, size, "%s/%s-tracks.csv.gz", path, name);
+    const int is_packed = access(file, R_OK) == 0;
+
+    file[length - 3] = '\0';
+    if (is_packed && access(file, R_OK) != 0)
+        file[length - 3] = '.';
+    program_list_add(list, file);
+    free(file);
 }
 
 static int compare_names(const void *a, const void *b)

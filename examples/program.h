@@ -80,6 +80,13 @@ int program_expand_events(struct program_list *events);
  * same file. Returns 0, or PROGRAM_USAGE after a line on stderr. */
 int program_check_names(const struct program_list *events, const char *ending);
 
+int program_is_folder(const char *path);
+
+/* Adds the file of an event's tracks: path, or in the folder path
+ * NAME-tracks.csv, or .csv.gz if only that exists. */
+void program_add_tracks(
+    struct program_list *list, const char *path, const char *event);
+
 /* "event000000001" of ".../event000000001": for names of outputs. */
 const char *program_base_name(const char *path);
 

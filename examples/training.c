@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -136,12 +135,11 @@ int training_check_output(const char *path)
 {
     char *folder = program_copy_text(path);
     char *slash = strrchr(folder, '/');
-    struct stat file;
     int result = 0;
 
     if (slash != NULL)
         slash[slash == folder] = '\0';
-    if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
+    if (program_is_folder(path))
         result = program_error("%s: is a folder", path);
     else if (access(slash != NULL ? folder : ".", W_OK) != 0)
         result = program_error("%s: %s", path, strerror(errno));

@@ -218,6 +218,13 @@ cmp -s "$out/other-ids.csv" "$out/resolved.csv" || fail 'fit: ids of resolved'
 exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --out "$out/parameters.csv" --min-hits 1 --resolved "$out/resolved.csv"
 cmp -s "$out/tracks.csv" "$out/resolved.csv" || fail 'fit: resolved tracks'
+# Tracks in a folder, as etx-find-tracks makes it, are the event's.
+mkdir "$out/folder"
+gzip -c "$out/tracks.csv" >"$out/folder/$(basename $event)-tracks.csv.gz"
+exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/folder" \
+    --out "$out/of-folder.csv"
+cmp "$out/parameters.csv" "$out/of-folder.csv" || fail 'fit: tracks in a folder'
+exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out"
 exits 2 "$programs/etx-fit-tracks" --event $event
 exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --max-shared 2
