@@ -85,8 +85,12 @@ FLAGS_neon := -DETX_ISA=neon
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
-# Products alone have a version for it; those in tiles name their instructions.
+# Products alone have versions for these; those in tiles name their instructions.
 FLAGS_avx512bf16 := $(FLAGS_avx512)bf16 -mavx512bf16
+FLAGS_avx512vnni := $(FLAGS_avx512)vnni -mavx512vnni -DETX_INT16=1
+FLAGS_avx512int16 := $(FLAGS_avx512)int16 -DETX_INT16=1
+FLAGS_avx2int16 := $(FLAGS_avx2)int16 -DETX_INT16=1
+PRODUCTS := avx512bf16 avx512vnni avx512int16 avx2int16
 LDLIBS_LIB := -lz -lpthread -lm
 # Tables of addresses are read-only once the library is loaded.
 LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack $(DEPS:%=-L%/lib)
@@ -116,7 +120,7 @@ SIMD := $(patsubst %,src/op/simd/kernels/%.c,gemm \
     $(filter-out gemm,$(basename $(notdir $(wildcard src/op/simd/kernels/*.c)))))
 OBJECTS := $(foreach isa,$(ISAS),$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) $(OBJECTS)
 ifeq ($(MACHINE),x86_64)
-OBJECTS := $(BUILD)/obj/avx512bf16/op/simd/kernels/gemm.o \
+OBJECTS := $(PRODUCTS:%=$(BUILD)/obj/%/op/simd/kernels/gemm.o) \
     $(BUILD)/obj/avx512/op/simd/amx/gemm.o \
     $(BUILD)/obj/avx2/stage/first_pass/simd/pairs.o $(OBJECTS)
 endif
@@ -261,7 +265,7 @@ define for_isa
 $$(BUILD)/obj/$(1)/%.o: src/%.c
 	$$(call compile,$$(FLAGS_simd) $$(FLAGS_$(1)))
 endef
-$(foreach isa,$(ISAS) avx512bf16,$(eval $(call for_isa,$(isa))))
+$(foreach isa,$(ISAS) $(PRODUCTS),$(eval $(call for_isa,$(isa))))
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	$(call compile)
 $(BUILD)/obj/lib/%.o: lib/%.c

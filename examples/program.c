@@ -231,9 +231,12 @@ static int precision(int32_t *out)
         *out = ETX_PRECISION_BFLOAT16;
     else if (strcmp(wanted, "tf32") == 0)
         *out = ETX_PRECISION_TF32;
+    else if (strcmp(wanted, "int16") == 0)
+        *out = ETX_PRECISION_INT16;
     else
         return program_usage(
-            "ETX_PRECISION=%s: not float32, float16, bfloat16 or tf32", wanted);
+            "ETX_PRECISION=%s: not float32, float16, bfloat16, tf32 or int16",
+            wanted);
     return 0;
 }
 

@@ -100,8 +100,9 @@ int64_t program_cores(void);
 
 /* A context from --device (cpu, cuda or cuda:N), --threads (0: all cores that
  * the process may use, *n_threads gets their number),
- * ETX_CPU=ref|avx2|avx512|neon and ETX_PRECISION=float32|float16|bfloat16|tf32.
- * Returns 0, or prints why and returns 1 or 2.
+ * ETX_CPU=ref|avx2|avx512|neon and
+ * ETX_PRECISION=float32|float16|bfloat16|tf32|int16. Returns 0, or prints why
+ * and returns 1 or 2.
  */
 int program_context(etx_context **out, const char *device, int64_t *n_threads);
 

@@ -134,6 +134,10 @@ typedef struct etx_context etx_context;
 /* operands of products rounded to TF32 (11 bits, the range of float32), storage
  * and sums in float32; on a device only */
 #define ETX_PRECISION_TF32 4
+/* operands of products in int16, inputs of 13 bits, with a scale for each row
+ * of inputs and each output; storage float32, sums exact; on x86-64 with AVX2,
+ * or with ETX_CPU_REF, only */
+#define ETX_PRECISION_INT16 5
 
 /* Bound on the edges of a graph without memory_limit: more edges than this per
  * point and more than ETX_MAX_FREE_EDGES are ETX_ERR_LIMIT. */
@@ -170,9 +174,10 @@ typedef struct etx_context_options {
     void *cancel_user;   /* argument of cancel */
     int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST.
                           * Training is float32 in any case, and but for
-                          * BFLOAT16 and TF32 the embedding, hence the graph.
-                          * BFLOAT16 is ETX_ERR_UNSUPPORTED where the CPU lacks
-                          * it, FLOAT16 and TF32 on every CPU. In float16 values
+                          * BFLOAT16, INT16 and TF32 the embedding, hence the
+                          * graph. BFLOAT16 and INT16 are ETX_ERR_UNSUPPORTED
+                          * where the CPU lacks them, FLOAT16 and TF32 on every
+                          * CPU. In float16 values
                           * beyond 65504 become infinite; scores that are not
                           * finite end the call with ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or

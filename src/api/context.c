@@ -47,11 +47,15 @@ static etx_status check_device(const etx_context_options *options)
             (int)options->precision,
             options->precision == ETX_PRECISION_TF32 ? "TF32" : "float16",
             (int)options->device);
-    if (options->precision == ETX_PRECISION_BFLOAT16 && !backend->has_bfloat16)
+    if ((options->precision == ETX_PRECISION_BFLOAT16 ||
+            options->precision == ETX_PRECISION_INT16) &&
+        !backend->has_bfloat16)
         return etx_fail(ETX_ERR_UNSUPPORTED,
-            "context options: precision %d (bfloat16) needs the CPU, and "
-            "device is %d",
-            ETX_PRECISION_BFLOAT16, (int)options->device);
+            "context options: precision %d (%s) needs the CPU, and device is "
+            "%d",
+            (int)options->precision,
+            options->precision == ETX_PRECISION_INT16 ? "int16" : "bfloat16",
+            (int)options->device);
 done:
     return status;
 }

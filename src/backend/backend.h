@@ -18,7 +18,7 @@ struct etx_backend {
     void (*close)(struct etx_context *context);
     int32_t runs_host_networks; /* etx_arch.is_host_only */
     int32_t has_float16;        /* and TF32; precision, arithmetic.products */
-    int32_t has_bfloat16;       /* precision */
+    int32_t has_bfloat16;       /* and int16; precision */
     int32_t keeps_graphs;       /* keep_graphs: in memory of its own */
 };
 

@@ -33,9 +33,19 @@ int32_t etx_cpu_has_bfloat16(void)
     return has_avx512() && __builtin_cpu_supports("avx512bf16") != 0;
 }
 
+int32_t etx_cpu_has_vnni(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
+}
+
 #else
 
 int32_t etx_cpu_has_bfloat16(void)
+{
+    return 0;
+}
+
+int32_t etx_cpu_has_vnni(void)
 {
     return 0;
 }

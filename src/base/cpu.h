@@ -55,9 +55,13 @@ int32_t etx_cpu_level(void);
 /* 1 if there are AVX-512 and AVX512_BF16. */
 int32_t etx_cpu_has_bfloat16(void);
 
-/* 1 if there are also AMX_TILE and AMX_BF16 and Linux lets this process use
- * them: it is requested to. Once it does, no thread may have an alternate
- * signal stack of less than AT_MINSIGSTKSZ bytes; where one has, it refuses. */
+/* 1 if there are AVX-512 and AVX512_VNNI. */
+int32_t etx_cpu_has_vnni(void);
+
+/* 1 if there are AVX-512, AVX512_BF16, AMX_TILE and AMX_BF16 and Linux lets
+ * this process use them: it is requested to. Once it does, no thread may have
+ * an alternate signal stack of less than AT_MINSIGSTKSZ bytes; where one has,
+ * it refuses. */
 int32_t etx_cpu_has_tiles(void);
 
 #endif

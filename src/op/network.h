@@ -66,9 +66,15 @@ struct etx_layer_gradient {
 
 /* With stream->is_bfloat16, does the linear of a layer round? A single output
  * and few inputs, as positions are, gain no time. */
-static inline int32_t etx_layer_is_rounded(const struct etx_layer *layer)
+static inline int32_t etx_layer_is_bfloat16(const struct etx_layer *layer)
 {
     return layer->n_in >= 16 && layer->n_out > 1;
+}
+
+/* The same with stream->is_int16: scales of the rows of inputs cost more. */
+static inline int32_t etx_layer_is_int16(const struct etx_layer *layer)
+{
+    return layer->n_in >= 16 && layer->n_out >= 96;
 }
 
 struct etx_segment_reduce_args;
@@ -84,7 +90,9 @@ struct etx_segment_reduce_args;
  * index may be out itself. With stream->is_half, inputs, weights and
  * activations between layers may be rounded to float16, 2^-11 relative each;
  * with stream->is_bfloat16, the inputs and weights of some linears are rounded
- * to bfloat16, 2^-9 relative each: see etx_layer_is_rounded. */
+ * to bfloat16, 2^-9 relative each: see etx_layer_is_bfloat16; with
+ * stream->is_int16 to int16, by half a 4095th of the largest input of the row:
+ * see etx_layer_is_int16. */
 struct etx_mlp_args {
     int64_t n_rows;
     int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */

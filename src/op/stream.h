@@ -27,6 +27,11 @@ struct etx_stream {
      * what is stored are float32. */
     int32_t is_bfloat16;
     int32_t has_tiles; /* 1, where etx_cpu_has_tiles(): they are in tiles */
+    /* 1, on the CPU only: mlp rounds the inputs and weights of its products to
+     * int16 with a scale for each row (base/int16.h); what is stored is
+     * float32. */
+    int32_t is_int16;
+    int32_t has_vnni;                /* 1, where etx_cpu_has_vnni() */
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device;                    /* owned by the backend, NULL on the CPU */
     struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */

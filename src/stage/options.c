@@ -37,7 +37,7 @@ static const struct etx_field context_fields[] = {
     FIELD(S, cancel, 0, 0, 0),
     FIELD(S, cancel_user, 0, 0, 0),
     FIELD(S, precision, ETX_PRECISION_BEST, ETX_PRECISION_BEST,
-        ETX_PRECISION_TF32),
+        ETX_PRECISION_INT16),
     FIELD(S, keep_graphs, 0, 0, 2),
 #undef S
 };

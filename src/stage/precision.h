@@ -20,6 +20,7 @@ static inline void etx_stage_precision_begin(
         (precision == ETX_PRECISION_BEST || precision == ETX_PRECISION_FLOAT16);
     stream->is_tf32 = precision == ETX_PRECISION_TF32;
     stream->is_bfloat16 = precision == ETX_PRECISION_BFLOAT16;
+    stream->is_int16 = precision == ETX_PRECISION_INT16;
 }
 
 static inline void etx_stage_precision_end(struct etx_context *context)
@@ -29,6 +30,7 @@ static inline void etx_stage_precision_end(struct etx_context *context)
     stream->is_half = 0;
     stream->is_tf32 = 0;
     stream->is_bfloat16 = 0;
+    stream->is_int16 = 0;
 }
 
 #endif

@@ -65,6 +65,30 @@ ETX_TEST(test_context_bfloat16)
         etx_context_create(&device, &options), ETX_ERR_UNSUPPORTED, "bfloat16");
 }
 
+/* int16 with the reference and on every x86-64. */
+ETX_TEST(test_context_int16)
+{
+    etx_context_options options;
+    etx_context *device = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.precision = ETX_PRECISION_INT16;
+    ETX_EACH_CPU_LEVEL (level) {
+        scoped_context *context = NULL;
+
+        options.cpu_level = level;
+        if (level == ETX_CPU_NEON)
+            ck_assert_fails(etx_context_create(&context, &options),
+                ETX_ERR_UNSUPPORTED, "AVX2");
+        else
+            ck_assert_ok(etx_context_create(&context, &options));
+    }
+    options.cpu_level = ETX_CPU_BEST;
+    options.device = ETX_DEVICE_CUDA;
+    ck_assert_fails(
+        etx_context_create(&device, &options), ETX_ERR_UNSUPPORTED, "int16");
+}
+
 ETX_TEST(test_context_timing)
 {
     etx_stage_timing timing = {.struct_size = sizeof timing};

@@ -8,7 +8,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import os
 import re
 import unittest
@@ -81,6 +83,20 @@ class Peers(unittest.TestCase):
 
     def test_whole_event(self) -> None:
         self.check("event")
+
+    def test_precision(self) -> None:
+        """A line for each precision that the processor has, and nearly the
+        edges of float32."""
+        from peers import precision
+
+        text = io.StringIO()
+        size = ["--hits", str(FEW_HITS), "--hidden", "128", "--rounds", "1"]
+        with contextlib.redirect_stdout(text):
+            self.assertEqual(precision.main(size), 0)
+        rows = re.findall(r"\| \w+ \| (\w+) \| [\d.]+ \| [\d.]+ \| (\d+) \|", text.getvalue())
+        edges = [int(n) for _, n in rows]
+        self.assertEqual(len(rows), len(precision.contexts()))
+        self.assertGreater(min(edges), 0.95 * max(edges))
 
     @needs("torch")
     def test_networks_of_a_device(self) -> None:

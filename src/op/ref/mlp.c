@@ -9,6 +9,9 @@
 #include "base/bfloat16.h"
 #include "base/check.h"
 #include "base/float16.h"
+#include "base/int16.h"
+
+#include <math.h>
 
 #define BLOCK_ROWS 4096
 
@@ -63,6 +66,41 @@ static void round_values(float *x, int64_t n)
     }
 }
 
+/* The linear of inputs and weights in int16: sums of integers are exact. */
+static etx_status apply_int16(
+    struct etx_stream *stream, const struct etx_linear_args *args)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    const int64_t n_in = args->n_in;
+    int16_t *weight = NULL;
+    int16_t *x = NULL;
+    float *scale = NULL;
+    etx_status status;
+
+    ETX_SCRATCH(weight, stream->arena, n_in * args->n_out, "weights in int16");
+    ETX_SCRATCH(scale, stream->arena, args->n_out, "scales of weights");
+    ETX_SCRATCH(x, stream->arena, n_in, "a row in int16");
+    for (int32_t o = 0; o < args->n_out; o++)
+        scale[o] = etx_int16_from_weights(
+            weight + o * n_in, args->weight + o * n_in, n_in);
+    for (int64_t r = 0; r < args->n_rows; r++) {
+        const float own = etx_int16_from_inputs(x, args->x + r * n_in, n_in);
+
+        for (int32_t o = 0; o < args->n_out; o++) {
+            const float start = args->bias != NULL ? args->bias[o] : 0.0f;
+            int32_t sum = 0;
+
+            for (int64_t k = 0; k < n_in; k++)
+                sum += x[k] * weight[o * n_in + k];
+            args->y[r * args->n_out + o] =
+                fmaf((float)sum, own * scale[o], start);
+        }
+    }
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
+
 /* The linear of inputs and weights in bfloat16; x is overwritten. */
 static etx_status apply_rounded(
     struct etx_stream *stream, const struct etx_linear_args *args, float *x)
@@ -99,7 +137,9 @@ static etx_status apply_layer(struct etx_stream *stream,
         .y = y};
     etx_status status;
 
-    if (stream->is_bfloat16 && etx_layer_is_rounded(layer))
+    if (stream->is_int16 && etx_layer_is_int16(layer))
+        ETX_CHECK(apply_int16(stream, &linear));
+    else if (stream->is_bfloat16 && etx_layer_is_bfloat16(layer))
         ETX_CHECK(apply_rounded(stream, &linear, x));
     else
         ETX_CHECK(etx_ref_linear(stream, &linear));

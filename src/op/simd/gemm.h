@@ -63,9 +63,12 @@ struct etx_gemm_terms {
     const int32_t *index[ETX_GEMM_TERMS]; /* or NULL */
 };
 
-/* The products with a packed right-hand side, of floats or of pairs of
- * bfloat16: then an element of either side is the bits of two bfloat16, the
- * inner index counts pairs, and sums are float32. */
+/* The products with a packed right-hand side, of floats or of pairs of bfloat16
+ * or int16: then an element of either side is the bits of two of them and the
+ * inner index counts pairs. Sums are float32, of int16 int32 within a block of
+ * the inner index. Rows of int16 have a scale (base/int16.h): it follows the
+ * pairs of a row on the left, and the packed right-hand side has the scales
+ * of its columns [etx_padded(n_columns)] at the end. */
 struct etx_gemm {
     /* c[i * c_row + j] = start[j] + sum_k left(i, k) b(k, j); start
      * [etx_padded(n_columns)] or NULL for zeros. */
@@ -80,19 +83,22 @@ struct etx_gemm {
     /* c[i * c_row + j] += sum_k left(i, k) b(k, j). */
     void (*add)(float *c, ptrdiff_t c_row, int32_t n_rows, int32_t n_columns,
         int32_t n_inner, struct etx_gemm_left left, const float *packed);
-    /* out [n_rows, etx_padded(pairs)] = pairs of the n_inner floats of rows of
-     * x, rounded to the nearest, ties to even; zeros beyond. NULL for floats.
-     */
+    /* out [n_rows, etx_left_row] = pairs of the n_inner floats of rows of x,
+     * rounded to the nearest, ties to even; zeros beyond. NULL for floats. */
     void (*round)(
         float *out, struct etx_gemm_left x, int32_t n_rows, int32_t n_inner);
-    int32_t step; /* n_inner is a multiple of it */
+    int32_t step;       /* n_inner is a multiple of it */
+    int32_t has_scales; /* of int16 */
 };
 
 extern const struct etx_gemm ETX_ISA_NAME(gemm); /* of floats */
 extern const struct etx_gemm etx_gemm_avx512bf16;
 extern const struct etx_gemm etx_gemm_amx; /* where etx_cpu_has_tiles() */
+extern const struct etx_gemm etx_gemm_avx2int16;
+extern const struct etx_gemm etx_gemm_avx512int16;
+extern const struct etx_gemm etx_gemm_avx512vnni; /* etx_cpu_has_vnni() */
 
-/* etx_gemm.round of both of them. */
+/* etx_gemm.round of both products of bfloat16. */
 void etx_gemm_round_rows(
     float *out, struct etx_gemm_left x, int32_t n_rows, int32_t n_inner);
 
@@ -108,6 +114,12 @@ static inline int32_t etx_inner(const struct etx_gemm *gemm, int32_t n)
     const int32_t inner = gemm->round != NULL ? etx_pairs(n) : n;
 
     return (inner + gemm->step - 1) / gemm->step * gemm->step;
+}
+
+/* Floats from one row of n rounded values to the next. */
+static inline int32_t etx_left_row(const struct etx_gemm *gemm, int32_t n)
+{
+    return etx_padded(etx_inner(gemm, n) + gemm->has_scales);
 }
 
 /* c[i * c_row + j] += sum_k a[k * a_row + i] b[k * b_row + j], for a long inner

@@ -30,7 +30,7 @@ struct etx_block_layer {
     int32_t has_mean; /* 0: rows have mean 0 before the norm already */
     float eps;
     const struct etx_gemm *gemm; /* the product of forward */
-    const float *forward;        /* W^T packed, in bfloat16 if gemm is */
+    const float *forward;        /* W^T packed for it */
     const float *start;          /* bias [padded n_out] */
     const float *gain;           /* [padded n_out] or NULL: ones */
     const float *shift;          /* [padded n_out] or NULL: zeros */
@@ -87,8 +87,8 @@ struct etx_block_terms ETX_ISA_NAME(block_terms)(
     int64_t first);
 
 /* y [n_rows, y_row] = the linear of layer(x) with the terms added; y_row is
- * out_row unless the layer is bare. pairs: scratch for x in bfloat16, where
- * the layer computes so. */
+ * out_row unless the layer is bare. pairs: scratch for x rounded, where the
+ * layer computes so. */
 void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
     const struct etx_block_layer *layer, struct etx_block_rows x,
     const struct etx_block_terms *terms, int32_t n_rows, float *pairs);

@@ -118,6 +118,22 @@ static inline void vi_store_mask(int32_t *x, veci a, vmask m)
     _mm256_maskstore_epi32(x, _mm256_castps_si256(m), a);
 }
 
+/* The lanes of low, then of high, as int16, by saturation. */
+static inline veci vi_narrow(veci low, veci high)
+{
+    return _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+}
+
+static inline int32_t vi_largest(veci a)
+{
+    const __m128i half = _mm_max_epi32(
+        _mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    const __m128i pair = _mm_max_epi32(half, _mm_shuffle_epi32(half, 0x4e));
+
+    return _mm_cvtsi128_si32(
+        _mm_max_epi32(pair, _mm_shuffle_epi32(pair, 0xb1)));
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {

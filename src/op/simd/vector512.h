@@ -108,6 +108,18 @@ static inline void vi_store_mask(int32_t *x, veci a, vmask m)
     _mm512_mask_storeu_epi32(x, m, a);
 }
 
+/* The lanes of low, then of high, as int16, by saturation. */
+static inline veci vi_narrow(veci low, veci high)
+{
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
+        _mm512_packs_epi32(low, high));
+}
+
+static inline int32_t vi_largest(veci a)
+{
+    return _mm512_reduce_max_epi32(a);
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {

@@ -82,6 +82,23 @@ static inline veci vi_sub(veci a, veci b)
     return VEC(sub_epi32)(a, b);
 }
 
+static inline veci vi_max(veci a, veci b)
+{
+    return VEC(max_epi32)(a, b);
+}
+
+/* c + the products of the two int16 in each lane of a and b. By name, as from
+ * intrinsics gcc makes sums of sums, for which the registers do not suffice. */
+static inline veci vi_add_products(veci c, veci a, veci b)
+{
+#ifdef __AVX512VNNI__
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+#else
+    __asm__("vpaddd %1, %0, %0" : "+v"(c) : "v"(VEC(madd_epi16)(a, b)));
+#endif
+    return c;
+}
+
 /* a * 2^23, a / 2^23 as a signed integer: a float's exponent field. */
 static inline veci vi_to_exponent(veci a)
 {

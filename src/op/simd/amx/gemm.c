@@ -227,10 +227,10 @@ static TILES void multiply_result(float *c, const ptrdiff_t c_row,
 }
 
 const struct etx_gemm etx_gemm_amx = {
-    multiply_start, NULL, multiply_result, etx_gemm_round_rows, TILE};
+    multiply_start, NULL, multiply_result, etx_gemm_round_rows, TILE, 0};
 
 #else
 
-const struct etx_gemm etx_gemm_amx = {NULL, NULL, NULL, NULL, TILE};
+const struct etx_gemm etx_gemm_amx = {NULL, NULL, NULL, NULL, TILE, 0};
 
 #endif

@@ -14,10 +14,23 @@
  * tiles before them are computed.
  *
  * The file is compiled once more for AVX512_BF16, where an element is a pair of
- * bfloat16 and a product with its sum is one instruction, too.
+ * bfloat16 and a product with its sum is one instruction, too; and with
+ * ETX_INT16, where an element is a pair of int16 and sums are integers until
+ * the tile is done. A pair of products and their sum is one instruction there,
+ * to add it another one, but with AVX512_VNNI.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/simd/gemm.h"
+
+#include "base/int16.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#ifndef ETX_INT16
+#define ETX_INT16 0
+#endif
 
 #define MAX_ROWS    8
 #define MAX_VECTORS ETX_PANEL_VECTORS
@@ -30,6 +43,12 @@
 #define TURNED_BLOCK 128
 
 #define INLINE static inline __attribute__((always_inline))
+
+#if ETX_INT16
+typedef veci product; /* pairs, and sums */
+#else
+typedef vec product;
+#endif
 
 /* How a tile begins. */
 enum start {
@@ -70,6 +89,10 @@ struct tile {
     int32_t row, n_rows; /* the tile's first row, and rows in all */
     const struct etx_gemm_terms *terms;
     int32_t column; /* of the panel, in the terms */
+#if ETX_INT16
+    const float *row_scale;    /* of row i: row_scale[i * a_row] */
+    const float *column_scale; /* of the panel */
+#endif
 };
 
 /* Row i of term k, at the panel's first column. */
@@ -149,28 +172,48 @@ INLINE void next_column(struct column *x, const ptrdiff_t a_step)
 }
 
 /* a * b + c, or the same of both values of pairs. */
-INLINE vec multiply_add(vec a, vec b, vec c)
+INLINE product multiply_add(product a, product b, product c)
 {
-#ifdef __AVX512BF16__
+#if defined(__AVX512BF16__)
     return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+#elif ETX_INT16
+    return vi_add_products(c, a, b);
 #else
     return v_fma(a, b, c);
 #endif
 }
 
+INLINE product load_products(const float *b)
+{
+#if ETX_INT16
+    return v_as_int(v_load(b));
+#else
+    return v_load(b);
+#endif
+}
+
+INLINE product repeat_product(const float *a)
+{
+#if ETX_INT16
+    return v_as_int(v_set1(*a));
+#else
+    return v_set1(*a);
+#endif
+}
+
 /* One step of the inner index: a column of a times a row of b. */
-INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
+INLINE void multiply_step(product (*sum)[MAX_VECTORS], const int n_rows,
     const int n_vectors, const struct column *x, const ptrdiff_t a_row,
     const float *b)
 {
-    vec row[MAX_VECTORS];
+    product row[MAX_VECTORS];
 
 #pragma GCC unroll 4
     for (int v = 0; v < n_vectors; v++)
-        row[v] = v_load(b + v * VEC_WIDTH);
+        row[v] = load_products(b + v * VEC_WIDTH);
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++) {
-        const vec a = v_set1(x->from[i / 3][i % 3 * a_row]);
+        const product a = repeat_product(&x->from[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
             sum[i][v] = multiply_add(a, row[v], sum[i][v]);
@@ -179,7 +222,7 @@ INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
 
 /* All steps of the inner index; with prefetches, the next panel is prefetched
  * meanwhile. */
-INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
+INLINE void multiply_steps(product (*sum)[MAX_VECTORS], const int n_rows,
     const int n_vectors, const enum start from, const int prefetches,
     const struct tile *t)
 {
@@ -208,22 +251,58 @@ INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
     }
 }
 
+INLINE void begin_sums(product *sum, const int i, const int n_vectors,
+    const enum start from, const struct tile *t)
+{
+#if ETX_INT16
+    (void)i;
+    (void)from;
+    (void)t;
+#pragma GCC unroll 4
+    for (int v = 0; v < n_vectors; v++)
+        sum[v] = vi_set1(0);
+#else
+    begin_row(sum, i, n_vectors, from, t);
+#endif
+}
+
+INLINE void store_sums(const product *sum, const int i, const int n_vectors,
+    const enum start from, const struct tile *t)
+{
+    float *to = t->c + i * t->c_row;
+#if ETX_INT16
+    const vec scale = v_set1(t->row_scale[i * t->a_row]);
+    vec begin[MAX_VECTORS];
+
+    begin_row(begin, i, n_vectors, from, t);
+#else
+    (void)from;
+#endif
+#pragma GCC unroll 4
+    for (int v = 0; v < n_vectors; v++)
+#if ETX_INT16
+        v_store(to + v * VEC_WIDTH,
+            v_fma(v_to_float(sum[v]),
+                scale * v_load(t->column_scale + v * VEC_WIDTH), begin[v]));
+#else
+        v_store(to + v * VEC_WIDTH, sum[v]);
+#endif
+}
+
 INLINE void multiply_tile(const int n_rows, const int n_vectors,
     const enum start from, const int prefetches, const struct tile *t)
 {
-    vec sum[MAX_ROWS][MAX_VECTORS];
+    product sum[MAX_ROWS][MAX_VECTORS];
 
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
-        begin_row(sum[i], i, n_vectors, from, t);
+        begin_sums(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         prefetch_result(n_rows, n_vectors, t);
     multiply_steps(sum, n_rows, n_vectors, from, prefetches, t);
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
-#pragma GCC unroll 4
-        for (int v = 0; v < n_vectors; v++)
-            v_store(t->c + i * t->c_row + v * VEC_WIDTH, sum[i][v]);
+        store_sums(sum[i], i, n_vectors, from, t);
 }
 
 /* Rows of a full tile of n_vectors vectors: as many as the registers hold. */
@@ -238,6 +317,9 @@ INLINE void step_down(struct tile *t, const int n_rows)
     t->a += n_rows * t->a_row;
     t->c += n_rows * t->c_row;
     t->row += n_rows;
+#if ETX_INT16
+    t->row_scale += n_rows * t->a_row;
+#endif
 }
 
 /* One panel of n_vectors vectors, all rows. */
@@ -326,6 +408,8 @@ static void multiply(const int32_t n_vectors, const enum start from,
     }
 }
 
+#if !ETX_INT16
+
 void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
     const int32_t n_columns, const float *b, const ptrdiff_t row,
     const ptrdiff_t step)
@@ -343,6 +427,8 @@ void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
                 *packed++ = j < n_columns ? b[k * row + j * step] : 0.0f;
     }
 }
+
+#endif
 
 /* All panels of a packed right-hand side. */
 INLINE void multiply_packed(const enum start from, float *c,
@@ -374,6 +460,11 @@ INLINE void multiply_packed(const enum start from, float *c,
             .n_rows = n_rows,
             .terms = terms,
             .column = begin * VEC_WIDTH,
+#if ETX_INT16
+            .row_scale = left.data + n_inner,
+            .column_scale = packed + etx_packed_size(n_inner, n_columns) +
+                            (ptrdiff_t)begin * VEC_WIDTH,
+#endif
         };
         multiply(width, from, &t, n_rows);
     }
@@ -433,12 +524,63 @@ void etx_gemm_round_rows(float *out, const struct etx_gemm_left x,
 }
 
 #define ROUND etx_gemm_round_rows
+#elif ETX_INT16
+
+/* The largest size of x [n], as integers, whose order is that of sizes: not
+ * finite where one is not. */
+static float largest_size(const float *x, const int32_t n)
+{
+    veci most = vi_set1(0);
+    int32_t bits;
+    float size;
+
+    for (int32_t k = 0; k < n; k += VEC_WIDTH)
+        most =
+            vi_max(most, v_as_int(v_abs(v_load_mask(x + k, v_first(n - k)))));
+    bits = vi_largest(most);
+    memcpy(&size, &bits, sizeof size);
+    return size;
+}
+
+/* The bits of etx_int16_from_inputs. */
+static void round_rows(float *out, const struct etx_gemm_left x,
+    const int32_t n_rows, const int32_t n_inner)
+{
+    const int32_t n_pairs = etx_pairs(n_inner);
+
+    for (int32_t i = 0; i < n_rows; i++) {
+        const float *from = x.data + i * x.row;
+        const float most = largest_size(from, n_inner);
+        const int is_finite = most <= FLT_MAX;
+        const vec inverse = v_set1(is_finite && most >= ETX_INT16_TINY
+                                       ? (float)ETX_INT16_INPUT / most
+                                       : 0.0f);
+
+        for (int32_t k = 0; k < n_pairs; k += VEC_WIDTH) {
+            const int32_t left = n_inner - 2 * k;
+            const vmask some = v_first(left);
+            const vmask after =
+                v_first(left > VEC_WIDTH ? left - VEC_WIDTH : 0);
+            const vec low = v_load_mask(from + 2 * k, some);
+            const vec high = v_load_mask(from + 2 * k + VEC_WIDTH, after);
+
+            v_store(out + k, v_as_float(vi_narrow(v_to_int(low * inverse),
+                                 v_to_int(high * inverse))));
+        }
+        out[n_pairs] = is_finite ? most / (float)ETX_INT16_INPUT : NAN;
+        out += etx_padded(n_pairs + 1);
+    }
+}
+
+#define ROUND round_rows
 #else
 #define ROUND NULL
 #endif
 
 const struct etx_gemm ETX_ISA_NAME(gemm) = {
-    multiply_start, multiply_terms, multiply_result, ROUND, 1};
+    multiply_start, multiply_terms, multiply_result, ROUND, 1, ETX_INT16};
+
+#if !ETX_INT16
 
 /* packed [n_inner, width] = columns of b from its first one on, in whole
  * vectors. */
@@ -478,3 +620,5 @@ void ETX_ISA_NAME(gemm_turned_add)(float *c, const ptrdiff_t c_row,
         multiply(width, START_RESULT, &t, n_rows);
     }
 }
+
+#endif

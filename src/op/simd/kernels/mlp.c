@@ -81,7 +81,7 @@ static void run_rows(
     const struct etx_mlp_args *args = job->args;
     const int32_t last = args->n_layers - 1;
     const int64_t size = (int64_t)job->block_rows * job->widest;
-    float *scratch[3]; /* input and output of a layer, input in bfloat16 */
+    float *scratch[3]; /* input and output of a layer, input rounded */
     struct etx_block_rows x;
 
     scratch[0] = job->scratch + worker * job->scratch_size;
@@ -333,9 +333,9 @@ static etx_status run(
     job.block_rows = rows_of_block(args->n_rows, 2 * job.widest);
     /* One vector more for the gather's last store. */
     job.scratch_size = 2 * (int64_t)job.block_rows * job.widest + 16;
-    if (stream->is_bfloat16)
+    if (stream->is_bfloat16 || stream->is_int16)
         job.scratch_size +=
-            job.block_rows * (int64_t)etx_padded(etx_pairs(job.widest));
+            job.block_rows * (int64_t)etx_padded(etx_pairs(job.widest) + 1);
     ETX_SCRATCH(job.scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job.scratch_size,
         "blocks of an mlp");

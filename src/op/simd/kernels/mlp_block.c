@@ -435,8 +435,8 @@ void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
     }
     if (layer->gemm->round != NULL) {
         layer->gemm->round(pairs, left, n_rows, n_in);
+        left = (struct etx_gemm_left){pairs, etx_left_row(layer->gemm, n_in)};
         n_in = etx_inner(layer->gemm, n_in);
-        left = (struct etx_gemm_left){pairs, etx_padded(n_in)};
     }
     multiply_layer(y, y_row, layer, left, n_in, terms, n_rows);
 }

@@ -10,6 +10,7 @@
 
 #include "base/bfloat16.h"
 #include "base/check.h"
+#include "base/int16.h"
 #include "op/simd/operators.h"
 #include "op/simd/vector.h"
 
@@ -44,9 +45,10 @@ static etx_status open_form(struct etx_weights *form, struct etx_stream *stream,
         form, stream->weight_cache, stream->arena, key, sizeof(float), what);
 }
 
-/* Versions of a form: its columns have mean 0; in bfloat16. */
+/* Versions of a form: its columns have mean 0; in bfloat16; in int16. */
 #define CENTRED  1
 #define BFLOAT16 2
+#define INT16    4
 
 /* ------------------------------------------------------------- packing -- */
 
@@ -115,20 +117,27 @@ done:
 }
 
 /* *out = w [n_rows, n_columns] in scratch as pairs of bfloat16 along its rows,
- * [n_rows, etx_pairs(n_columns)]; a last odd one with a zero. */
-static etx_status pair_columns(const float **out, struct etx_stream *stream,
-    const float *w, int32_t n_rows, int32_t n_columns, int32_t n_pairs)
+ * [n_rows, etx_pairs(n_columns)]; a last odd one with a zero. With scale
+ * [n_rows] of int16, and the scales of the rows. */
+static etx_status pair_columns(const float **out, float *scale,
+    struct etx_stream *stream, const float *w, int32_t n_rows,
+    int32_t n_columns, int32_t n_pairs)
 {
     uint16_t *pairs = NULL;
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_arena_alloc(&pairs, stream->arena, (int64_t)n_rows * n_pairs,
-        2 * sizeof *pairs, "weights in bfloat16"));
+        2 * sizeof *pairs, "rounded weights"));
     *out = (const float *)(const void *)pairs;
     for (int32_t o = 0; o < n_rows; o++) {
         memset(pairs + n_columns, 0,
             (size_t)(2 * n_pairs - n_columns) * sizeof *pairs);
-        etx_bfloat16_from_floats(pairs, w + (int64_t)o * n_columns, n_columns);
+        if (scale != NULL)
+            scale[o] = etx_int16_from_weights(
+                (int16_t *)pairs, w + (int64_t)o * n_columns, n_columns);
+        else
+            etx_bfloat16_from_floats(
+                pairs, w + (int64_t)o * n_columns, n_columns);
         pairs += 2 * n_pairs;
     }
 done:
@@ -139,14 +148,19 @@ done:
 static etx_status pack_weight(struct etx_block_layer *layer,
     struct etx_stream *stream, const struct etx_layer *from, int32_t is_centred)
 {
-    const int32_t is_bfloat16 = layer->gemm->round != NULL;
+    const int32_t has_scales = layer->gemm->has_scales;
+    const int32_t is_rounded = layer->gemm->round != NULL;
     const int32_t n_in = etx_inner(layer->gemm, from->n_in);
+    const int64_t size = etx_packed_size(n_in, from->n_out);
     const struct etx_weight_key key = {.source = from->weight,
         .form = ETX_WEIGHTS_PACKED | (is_centred ? CENTRED : 0) |
-                (is_bfloat16 ? BFLOAT16 : 0),
-        .n = etx_packed_size(n_in, from->n_out)};
+                (has_scales      ? INT16
+                    : is_rounded ? BFLOAT16
+                                 : 0),
+        .n = size + (has_scales ? etx_padded(from->n_out) : 0)};
     const float *weight = from->weight;
     struct etx_weights form;
+    float *scale = NULL;
     etx_status status = ETX_OK;
 
     ETX_CHECK(open_form(&form, stream, &key, "packed weights"));
@@ -156,9 +170,13 @@ static etx_status pack_weight(struct etx_block_layer *layer,
     if (is_centred)
         ETX_CHECK(
             centre_columns(&weight, stream, weight, from->n_out, from->n_in));
-    if (is_bfloat16)
+    if (has_scales) {
+        scale = (float *)form.value + size;
+        memset(scale, 0, (size_t)etx_padded(from->n_out) * sizeof *scale);
+    }
+    if (is_rounded)
         ETX_CHECK(pair_columns(
-            &weight, stream, weight, from->n_out, from->n_in, n_in));
+            &weight, scale, stream, weight, from->n_out, from->n_in, n_in));
     ETX_ISA_NAME(gemm_pack)
     (form.value, n_in, from->n_out, weight, 1, n_in);
     etx_weights_close(stream->weight_cache, &form);
@@ -166,18 +184,28 @@ done:
     return status;
 }
 
-/* The product that mlp computes with: bfloat16 where the stream wants it and
+/* The product that mlp computes with: rounded where the stream wants it and
  * nothing is differentiated. */
 static const struct etx_gemm *choose_gemm(const struct etx_stream *stream,
     const struct etx_layer *layer, int32_t backward)
 {
-#ifdef __AVX512F__
-    if (stream->is_bfloat16 && etx_layer_is_rounded(layer) && !backward)
+    const int32_t is_bfloat16 =
+        stream->is_bfloat16 && etx_layer_is_bfloat16(layer) && !backward;
+    const int32_t is_int16 =
+        stream->is_int16 && etx_layer_is_int16(layer) && !backward;
+
+#if defined(__AVX512F__)
+    if (is_bfloat16)
         return stream->has_tiles ? &etx_gemm_amx : &etx_gemm_avx512bf16;
+    if (is_int16)
+        return stream->has_vnni ? &etx_gemm_avx512vnni : &etx_gemm_avx512int16;
+#elif defined(__AVX2__)
+    if (is_int16)
+        return &etx_gemm_avx2int16;
+    (void)is_bfloat16;
 #else
-    (void)stream;
-    (void)layer;
-    (void)backward;
+    (void)is_bfloat16;
+    (void)is_int16;
 #endif
     return &ETX_ISA_NAME(gemm);
 }
