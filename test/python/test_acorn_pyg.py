@@ -90,6 +90,16 @@ class AcornPyg(LibraryCase):
         np.testing.assert_allclose(np.hypot(x, y), [5, 0], atol=1e-5)
         np.testing.assert_allclose(z, [10 - (np.hypot(30, 1) - 5) / 2, -20], rtol=1e-6)
 
+    def test_directions(self) -> None:
+        """Without eta from the innermost to the middle hit."""
+        tensors = graph() | {"hit_weight": np.arange(6.0)}
+        event = self.read(tensors)
+        slope = 12 / np.hypot(40, 2)
+        np.testing.assert_allclose(event.particles["momentum"][0, 2], 0.8 * slope, rtol=1e-6)
+        z = 10 - slope * np.hypot(30, 1)
+        np.testing.assert_allclose(event.particles["vertex"][0, 2], z, rtol=1e-5)
+        np.testing.assert_array_equal(event.weights, np.arange(6.0))
+
     def test_older(self) -> None:
         """Without prefixes; y is the truth of edges where there are edges."""
         new, old = self.read(graph()), self.read(graph(prefix=False))

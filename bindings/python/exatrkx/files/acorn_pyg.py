@@ -34,6 +34,7 @@ CLASSES = frozenset(
 )
 MODULE = ("volume_id", "layer_id", "module_id")
 CELLS = ("cell_count", "cell_val", "leta", "lphi", "lx", "ly", "lz", "geta", "gphi")
+SHORT = 1e-3  # mm, between two hits
 # Numbers of particles whose positive one has the negative charge.
 TURNED = (11, 13, 15, 3112, 3312, 3334)
 
@@ -157,7 +158,9 @@ def particles_of(
         raise ArchiveError(f"{graph.path}: no track_particle_pt")
     if "cluster_x_1" in graph.tensors or "hit_cluster_x_1" in graph.tensors:
         pt = pt * acorn_csv.MEV
-    slope = np.sinh(eta) if eta is not None else first[:, 2] / np.maximum(r, 1e-3)
+    step = middle - first
+    slope = step[:, 2] / np.maximum(np.hypot(step[:, 0], step[:, 1]), SHORT)
+    slope = slope if eta is None else np.sinh(eta)
     radius = np.zeros(len(ids)) if radius is None else radius
     charge = bending(first, middle, last)
     if pdg is not None:
@@ -210,5 +213,5 @@ def read(path: str) -> dict[str, Any]:
     if cells is not None:
         arrays["cell_features"] = acorn_csv.columns(cells, CELLS)
     if "track_edges" in graph.tensors:
-        arrays |= truth_of(graph, xyz)
+        arrays |= truth_of(graph, xyz) | {"weights": graph.maybe_hits("weight")}
     return arrays
