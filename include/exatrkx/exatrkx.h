@@ -11,8 +11,8 @@
  *              etx_last_error() says what, which, value and bound. Not repeated
  *              below are ETX_ERR_ARGUMENT for a required pointer that is NULL,
  *              a number that is not finite or out of its stated bounds and
- *              objects of different hits, ETX_ERR_LIMIT for a count above 2^31
- *              - 1 and ETX_ERR_MEMORY for a failed allocation.
+ *              objects of different hits, ETX_ERR_LIMIT for a count of 2^31 or
+ *              more and ETX_ERR_MEMORY for a failed allocation.
  *   Ownership  The caller frees what a call wrote to `out` with the
  *              etx_..._free of its type, which accepts NULL. Getters return
  *              borrowed pointers, valid until the object is changed or freed;

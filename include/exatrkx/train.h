@@ -226,9 +226,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event_of_rank(
     int32_t validation);
 
 /* Sum over the graphs of a step, whose result does not depend on ranks:
- * slice[0] [n_values] becomes the sum of slice[k] [n_values], k = 0 .. n_slices
- * - 1, as a balanced tree: 0+1, 2+3, ..., then the sums of neighbours. The
- * other slices are overwritten. */
+ * slice[0] [n_values] becomes the sum of slice[k] [n_values], k < n_slices, as
+ * a balanced tree: 0+1, 2+3, ..., then the sums of neighbours. The other slices
+ * are overwritten. */
 ETX_API ETX_MUST_CHECK etx_status etx_gradient_sum(
     float *const *slice, int64_t n_values, int64_t n_slices);
 
