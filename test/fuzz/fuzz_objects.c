@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_support.h"
 
+#include "base/heap.h"
 #include "base/random.h"
 #include "io/model_file.h"
 
@@ -102,4 +103,35 @@ etx_context *fuzz_context(int32_t n_threads, int32_t cpu_level)
     fuzz_require(
         etx_context_create(&context, &options) == ETX_OK, "no context");
     return context;
+}
+
+#define N_KEPT 2
+
+static etx_context *kept[N_KEPT];
+static int64_t bytes_without_kept; /* in use */
+static int64_t bytes_with_kept;
+
+etx_context *fuzz_kept_context(int32_t n_threads)
+{
+    etx_context **context = &kept[n_threads - 1];
+
+    if (kept[0] == NULL && kept[1] == NULL)
+        bytes_without_kept = etx_heap_in_use();
+    if (*context == NULL)
+        *context = fuzz_context(n_threads, ETX_CPU_BEST);
+    bytes_with_kept = etx_heap_in_use();
+    return *context;
+}
+
+void fuzz_check_kept(int32_t status)
+{
+    if (etx_heap_in_use() == bytes_with_kept) {
+        fuzz_check(status, bytes_with_kept);
+        return;
+    }
+    for (int32_t k = 0; k < N_KEPT; k++) {
+        etx_context_free(kept[k]);
+        kept[k] = NULL;
+    }
+    fuzz_check(status, bytes_without_kept);
 }

@@ -58,4 +58,12 @@ etx_event *fuzz_event(int64_t n_particles, uint64_t seed);
 /* One or more threads, an instruction set (ETX_CPU_), 64 MiB at most. */
 etx_context *fuzz_context(int32_t n_threads, int32_t cpu_level);
 
+/* A context of one or two threads that later inputs get, too: to make one costs
+ * more than most inputs. Called before an input allocates anything. */
+etx_context *fuzz_kept_context(int32_t n_threads);
+
+/* fuzz_check, where the kept contexts may hold more than before: then they are
+ * freed, and must leave nothing. */
+void fuzz_check_kept(int32_t status);
+
 #endif

@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_support.h"
 
-#include "base/heap.h"
 #include "train/trainer.h"
 
 #include <exatrkx/train.h>
@@ -82,10 +81,8 @@ static etx_status train(etx_trainer *trainer)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const int64_t before = etx_heap_in_use();
     char *config = calloc(size + 1, 1);
     etx_trainer *trainer = NULL;
-    etx_context *context;
     etx_status status;
 
     if (size == 0 || config == NULL) {
@@ -93,14 +90,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     memcpy(config, data + 1, size - 1);
-    context = fuzz_context(1 + (data[0] >> 1 & 1), ETX_CPU_BEST);
+    etx_context *context = fuzz_kept_context(1 + (data[0] >> 1 & 1));
     status = etx_trainer_create(
         &trainer, context, config, (data[0] & 1) != 0 ? start : NULL);
     if (status == ETX_OK && trainer->stage->network->n_values < MAX_VALUES)
         status = train(trainer);
     etx_trainer_free(trainer);
-    etx_context_free(context);
     free(config);
-    fuzz_check(status, before);
+    fuzz_check_kept(status);
     return 0;
 }
