@@ -526,6 +526,11 @@ static int add_event(struct program_list *list, const char *path)
         prefix[length] = '\0';
     if (has_hits(prefix))
         program_list_add(list, prefix);
+    else if (length == 0 && access(path, F_OK) == 0)
+        result = program_error(
+            "%s: no prefix of CSV files of TrackML; exatrkx.Events of Python "
+            "reads zip, npz and pyg files, and those of ACTS",
+            path);
     else
         result =
             program_error("%s: there is neither %s-hits.csv nor %s-hits.csv.gz",

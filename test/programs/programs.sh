@@ -79,6 +79,9 @@ exits 1 "$programs/etx-find-tracks" --event $event-hits.csv --event "$out/no" \
     --out "$out/x"
 grep -q "neither $out/no-hits.csv nor" "$out/stderr" || fail 'a missing event'
 [ ! -e "$out/x" ] || fail 'a missing event was found late'
+touch "$out/event.pyg"
+exits 1 "$programs/etx-find-tracks" --event "$out/event.pyg" --out "$out/none.csv"
+grep -q 'event.pyg: no prefix of CSV files' "$out/stderr" || fail 'a file of another form'
 exits 0 "$programs/etx-find-tracks" --event examples/data --out "$out/all"
 [ "$(find "$out/all" -name '*-tracks.csv' | wc -l)" = \
     "$(find examples/data -name '*-hits.csv.gz' | wc -l)" ] ||
