@@ -529,7 +529,7 @@ static int add_event(struct program_list *list, const char *path)
     else if (length == 0 && access(path, F_OK) == 0)
         result = program_error(
             "%s: no prefix of CSV files of TrackML; exatrkx.Events of Python "
-            "reads zip, npz and pyg files, and those of ACTS",
+            "reads zip, npz and pyg files, and the CSV files of ACTS",
             path);
     else
         result =
