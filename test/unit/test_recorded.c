@@ -184,7 +184,7 @@ ETX_TEST(test_recorded_tracks, .rows = ROWS(finders))
 ETX_TEST(test_recorded_fits)
 {
     static const double expected[N_RECORDED] = {
-        -7313.68233, 8203.0774, 47295.0276, 7401168};
+        -6647.2591, 8217.83981, 47465.5907, 7721760};
     scoped_context *context = etx_test_context();
     scoped_model *model = NULL;
     scoped_event *event = NULL;
