@@ -88,9 +88,8 @@ FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
 # Products alone have versions for these; those in tiles name their instructions.
 FLAGS_avx512bf16 := $(FLAGS_avx512)bf16 -mavx512bf16
 FLAGS_avx512vnni := $(FLAGS_avx512)vnni -mavx512vnni -DETX_INT16=1
-FLAGS_avx512int16 := $(FLAGS_avx512)int16 -DETX_INT16=1
 FLAGS_avx2int16 := $(FLAGS_avx2)int16 -DETX_INT16=1
-PRODUCTS := avx512bf16 avx512vnni avx512int16 avx2int16
+PRODUCTS := avx512bf16 avx512vnni avx2int16
 LDLIBS_LIB := -lz -lpthread -lm
 # Tables of addresses are read-only once the library is loaded.
 LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack $(DEPS:%=-L%/lib)

@@ -135,8 +135,8 @@ typedef struct etx_context etx_context;
  * and sums in float32; on a device only */
 #define ETX_PRECISION_TF32 4
 /* operands of products in int16, inputs of 13 bits, with a scale for each row
- * of inputs and each output; storage float32, sums exact; on x86-64 with AVX2,
- * or with ETX_CPU_REF, only */
+ * of inputs and each output; storage float32, sums exact; with AVX2,
+ * AVX512_VNNI or ETX_CPU_REF only */
 #define ETX_PRECISION_INT16 5
 
 /* Bound on the edges of a graph without memory_limit: more edges than this per

@@ -31,7 +31,6 @@ struct etx_stream {
      * int16 with a scale for each row (base/int16.h); what is stored is
      * float32. */
     int32_t is_int16;
-    int32_t has_vnni;                /* 1, where etx_cpu_has_vnni() */
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device;                    /* owned by the backend, NULL on the CPU */
     struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */

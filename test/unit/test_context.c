@@ -65,7 +65,7 @@ ETX_TEST(test_context_bfloat16)
         etx_context_create(&device, &options), ETX_ERR_UNSUPPORTED, "bfloat16");
 }
 
-/* int16 with the reference and on every x86-64. */
+/* int16 with the reference, AVX2 and AVX512_VNNI. */
 ETX_TEST(test_context_int16)
 {
     etx_context_options options;
@@ -77,9 +77,10 @@ ETX_TEST(test_context_int16)
         scoped_context *context = NULL;
 
         options.cpu_level = level;
-        if (level == ETX_CPU_NEON)
+        if (level == ETX_CPU_NEON ||
+            (level == ETX_CPU_AVX512 && !etx_cpu_has_vnni()))
             ck_assert_fails(etx_context_create(&context, &options),
-                ETX_ERR_UNSUPPORTED, "AVX2");
+                ETX_ERR_UNSUPPORTED, "AVX512_VNNI or cpu_level 2 (avx2)");
         else
             ck_assert_ok(etx_context_create(&context, &options));
     }

@@ -92,7 +92,8 @@ class Context(_handle.Handle):
         the highest instruction set:
         "best", "ref", "avx2", "avx512" or "neon"; precision "best", which is "float32"
         on the CPU and "float16" on a device, or one of these, or "tf32" on a
-        device, "bfloat16" on a CPU with AVX512_BF16 or "int16" on x86-64; memory_limit in
+        device, "bfloat16" on a CPU with AVX512_BF16 or "int16" with AVX2 or AVX512_VNNI;
+        memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
         a copy of its graphs on the device, for Graph.src_device and the like; 2:
         they are there alone, and ArgumentError where the host's are needed.

@@ -31,11 +31,13 @@ static etx_status check_precision(int32_t precision, int32_t level)
     const int32_t has = level == ETX_CPU_REF ||
                         (level == ETX_CPU_AVX512 && etx_cpu_has_bfloat16());
 
-    if (precision == ETX_PRECISION_INT16 && level == ETX_CPU_NEON)
+    if (precision == ETX_PRECISION_INT16 &&
+        (level == ETX_CPU_NEON ||
+            (level == ETX_CPU_AVX512 && !etx_cpu_has_vnni())))
         return etx_fail(ETX_ERR_UNSUPPORTED,
-            "precision %d (int16) needs AVX2, which this processor lacks, or "
-            "cpu_level %d (reference)",
-            (int)precision, ETX_CPU_REF);
+            "precision %d (int16) needs AVX512_VNNI or cpu_level %d (avx2), or "
+            "%d (reference)",
+            (int)precision, ETX_CPU_AVX2, ETX_CPU_REF);
     if (precision != ETX_PRECISION_BFLOAT16 || has)
         return ETX_OK;
     return etx_fail(ETX_ERR_UNSUPPORTED,
@@ -59,7 +61,6 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
     stream->has_tiles = context->options.precision == ETX_PRECISION_BFLOAT16 &&
                         level == ETX_CPU_AVX512 && etx_cpu_has_tiles();
-    stream->has_vnni = etx_cpu_has_vnni();
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
     etx_pool_set_cancel(stream->pool, stream->cancel, stream->cancel_user);

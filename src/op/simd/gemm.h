@@ -95,7 +95,6 @@ extern const struct etx_gemm ETX_ISA_NAME(gemm); /* of floats */
 extern const struct etx_gemm etx_gemm_avx512bf16;
 extern const struct etx_gemm etx_gemm_amx; /* where etx_cpu_has_tiles() */
 extern const struct etx_gemm etx_gemm_avx2int16;
-extern const struct etx_gemm etx_gemm_avx512int16;
 extern const struct etx_gemm etx_gemm_avx512vnni; /* etx_cpu_has_vnni() */
 
 /* etx_gemm.round of both products of bfloat16. */

@@ -14,10 +14,9 @@
  * tiles before them are computed.
  *
  * The file is compiled once more for AVX512_BF16, where an element is a pair of
- * bfloat16 and a product with its sum is one instruction, too; and with
- * ETX_INT16, where an element is a pair of int16 and sums are integers until
- * the tile is done. A pair of products and their sum is one instruction there,
- * to add it another one, but with AVX512_VNNI.
+ * bfloat16 and a product with its sum is one instruction, too; and twice with
+ * ETX_INT16, for AVX2 and AVX512_VNNI, where an element is a pair of int16 and
+ * sums are integers until the tile is done.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/simd/gemm.h"
@@ -362,12 +361,18 @@ INLINE void multiply_vectors(const int n_vectors, const enum start from,
     case START_VECTOR:
         multiply_panel(n_vectors, START_VECTOR, panel, n_rows);
         break;
+#if !ETX_INT16
     case START_ONE:
         multiply_panel(n_vectors, START_ONE, panel, n_rows);
         break;
     case START_TWO:
         multiply_panel(n_vectors, START_TWO, panel, n_rows);
         break;
+#else
+    case START_ONE: /* terms are added beforehand */
+    case START_TWO:
+        break;
+#endif
     case START_RESULT:
         multiply_panel(n_vectors, START_RESULT, panel, n_rows);
         break;
@@ -478,6 +483,10 @@ static void multiply_start(float *c, const ptrdiff_t c_row,
         n_columns, n_inner, left, packed, start, NULL);
 }
 
+#if ETX_INT16
+#define TERMS NULL /* fewer forms of the tile to compile */
+#else
+
 static void multiply_terms(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
     const struct etx_gemm_left left, const float *packed, const float *start,
@@ -486,6 +495,9 @@ static void multiply_terms(float *c, const ptrdiff_t c_row,
     multiply_packed(terms->n == 1 ? START_ONE : START_TWO, c, c_row, n_rows,
         n_columns, n_inner, left, packed, start, terms);
 }
+
+#define TERMS multiply_terms
+#endif
 
 static void multiply_result(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
@@ -578,7 +590,7 @@ static void round_rows(float *out, const struct etx_gemm_left x,
 #endif
 
 const struct etx_gemm ETX_ISA_NAME(gemm) = {
-    multiply_start, multiply_terms, multiply_result, ROUND, 1, ETX_INT16};
+    multiply_start, TERMS, multiply_result, ROUND, 1, ETX_INT16};
 
 #if !ETX_INT16
 

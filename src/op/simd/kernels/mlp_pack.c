@@ -198,7 +198,7 @@ static const struct etx_gemm *choose_gemm(const struct etx_stream *stream,
     if (is_bfloat16)
         return stream->has_tiles ? &etx_gemm_amx : &etx_gemm_avx512bf16;
     if (is_int16)
-        return stream->has_vnni ? &etx_gemm_avx512vnni : &etx_gemm_avx512int16;
+        return &etx_gemm_avx512vnni;
 #elif defined(__AVX2__)
     if (is_int16)
         return &etx_gemm_avx2int16;
