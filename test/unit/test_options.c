@@ -152,7 +152,7 @@ ETX_TEST(test_options_tables, .rows = ROWS(types))
 static const char *const bounds[] = {
     "device 0..2147483647, device_index 0..2147483647, n_threads 1..256, "
     "cpu_level 0..4, cancel_interval 0..2147483647, memory_limit 0..inf, "
-    "precision 0..4, keep_graphs 0..2",
+    "precision 0..5, keep_graphs 0..2",
     "radius positive..finite, max_neighbours 0..2147483647, orientation 0..2, "
     "max_edges 0..2147483647",
     "method 0..3, cut 0..1, min_hits 1..2147483647, sure_cut 0..1, "
