@@ -177,9 +177,9 @@ typedef struct etx_context_options {
                           * BFLOAT16, INT16 and TF32 the embedding, hence the
                           * graph. BFLOAT16 and INT16 are ETX_ERR_UNSUPPORTED
                           * where the CPU lacks them, FLOAT16 and TF32 on every
-                          * CPU. In float16 values
-                          * beyond 65504 become infinite; scores that are not
-                          * finite end the call with ETX_ERR_ARGUMENT */
+                          * CPU. In float16 values beyond 65504 become infinite;
+                          * scores that are not finite end the call with
+                          * ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or
                           * score keep a copy on the device, for
                           * etx_graph_src_device and later calls. 2: graphs that
