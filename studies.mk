@@ -48,11 +48,9 @@ EVENTS ?=
 TABLE ?=
 RESULTS = ETX_LIBRARY=$(abspath $(SHARED)) PYTHONPATH=$(STUDIES):bindings/python \
     PYTHONDONTWRITEBYTECODE=1 EVENTS=$(EVENTS) python3 $(STUDIES)/results.py
-results: deps
+results results-stale: deps
 	@$(MAKE) --no-print-directory all $(RANKS_STUDIES)
-	@$(RESULTS) $(TABLE)
-results-stale:
-	@$(RESULTS) --stale $(TABLE)
+	@$(RESULTS) $(if $(filter results-stale,$@),--stale) $(TABLE)
 
 # Other software: the Python (any that has peers/requirements.txt), its arguments,
 # the C of the benchmark.

@@ -331,7 +331,8 @@ check-sample:
 check-all:
 	@export ETX_SLOW=1; for part in check lint check-oom check-io check-device \
 	    check-kill check-train-models check-soak check-large check-growth check-hosts \
-	    check-reproducible check-roots asan check-leaks tsan coverage check-fuzz; do \
+	    check-reproducible check-roots asan check-leaks tsan coverage check-fuzz \
+	    results-stale; do \
 	    $(MAKE) --no-print-directory $$part || exit 1; done
 
 # --------------------------------------------------------------------- GPU --

@@ -2,23 +2,24 @@
 
     make results EVENTS=DIR                # all, one after another: hours
     make results EVENTS=DIR TABLE=losses   # one, or several: TABLE="losses labels"
-    make results-stale EVENTS=DIR          # which are older than what they show
+    make results-stale EVENTS=DIR          # which are older than what they show: minutes
 
-A table ends with its stamp, a comment in the page with short hashes of the models,
-events and code that it was made with:
+A table ends with its stamp, a comment in the page with short hashes of the events
+that it was made with and of what its command printed on a sample, without times:
 
-    <!-- TABLE=losses models 3f2a91c0 events 77aa01bc code 1122aabb -->
+    <!-- TABLE=losses events 77aa01bc sample 3f2a91c0 -->
 
 A command prints Markdown tables. The k-th one replaces the table above the k-th
 stamp of that name; no other line of the page changes. To add a table, write an
 entry of TABLES, and the head of the table and a stamp without hashes in the page.
 
-Stale is a table whose stamp differs from the files as they are. Code is the folders
-and files that a table depends on, in C without comments and spaces; another change
-counts also where it keeps all results. Operators are left out: tests hold each to
-its reference. A model with names of stages counts by the options and the tensors of
-these stages alone: what trainings start from. DIR has the sets of docs/simulation.md by name; events that are
-missing there are not compared.
+Stale is a table whose command prints something else on the sample than when the table
+was made, or whose events changed. So a change of code or models counts where it
+changes results, and only there. The sample has the shipped events in place of every
+set, in place of full ones one full event, and few trainings of few steps. It is run
+on one kind of processor (ETX_CPU). Times are of no interest: tables that have nothing
+else have no sample. EVENTS has the sets of docs/simulation.md by name; events that
+are missing there are not compared.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -27,92 +28,62 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
+import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NETWORKS = (
-    "src/arch",
-    "src/data",
-    "src/eval",
-    "src/stage/edge_classification",
-    "src/stage/node_features.c",
-)
-PIPELINE = (
-    *NETWORKS,
-    *("src/stage/graph_construction", "src/stage/track_building"),
-    *(f"src/stage/{name}" for name in ("helix", "first_pass", "completion")),
-    *(f"src/stage/{name}.c" for name in ("classical", "hits_left", "pipeline")),
-)
-RADIUS = ("bounded_radius", "build", "embedding", "neighbours", "triplets")
-TRAINING = (  # without module maps and completion
-    *NETWORKS,
-    *(f"src/stage/graph_construction/{name}.c" for name in RADIUS),
-    "src/stage/track_building",
-    *(f"src/train/{name}" for name in ("graphs", "objective", "sampling", "state")),
-    "src/train/validation",
-    *(f"src/train/{name}.c" for name in ("draw_batch", "schedule", "training_step")),
-    "examples/configs/gnn.json",
-)
-FITTED = (*PIPELINE, "src/stage/track_fitting")
-FITS = ("src/stage/track_fitting", "bindings/python/exatrkx/_field.py")
 DEFAULT = "examples/models/default.safetensors"
 BOTH = (DEFAULT, "examples/models/accurate.safetensors")
 ALL = (*BOTH, "examples/models/positions.safetensors")
 CHAIN = "examples/models/chain.safetensors"
-ODD = "examples/models/odd.safetensors"
-PIXELS = "examples/models/pixels.safetensors"
 DENSE = ("full-trackml", "jets", "taus", "cores", "top")
 CLOSE = ("jets", "taus", "cores")
 SHIPPED = " ".join(f"--model {path}" for path in ALL)
-CANDIDATES = (f"{DEFAULT} embedding filter",)
-KINDS = ("models", "events", "code")
+KINDS = ("events", "sample")
+SAMPLE = ROOT / "build" / "sample"
+CPU = "avx2" if platform.machine() == "x86_64" else ""  # of the sample
+TIMES = re.compile(r"\bs\b|\bms\b|seconds|\btime|\bMi?B\b|CPU")  # heads of columns
 
 
 @dataclass(frozen=True)
 class Table:
-    """A command for sh, run in the root of the sources, and what it depends on."""
+    """A command for sh, run in the root of the sources."""
 
     page: str
     command: str
-    models: tuple[str, ...] = BOTH  # files, with stages or whole
     events: tuple[str, ...] = ()  # of EVENTS or of the sources; * and ? as in sh
-    code: tuple[str, ...] = PIPELINE
+    # Further arguments of the run on the sample; None: the table has times alone.
+    sample: str | None = ""
 
 
 def study(
-    page: str,
-    name: str,
-    arguments: str,
-    events: Sequence[str],
-    code: Sequence[str] = PIPELINE,
-    models: tuple[str, ...] = BOTH,
+    page: str, name: str, arguments: str, *events: str, sample: str | None = "--count 1"
 ) -> Table:
     """A module of examples/studies/tables."""
     command = f"python3 -m tables.{name} {arguments}"
-    code = (*code, f"examples/studies/tables/{name}.py")
-    return Table(page, command, models, tuple(events), code)
+    return Table(f"docs/tables/{page}.md", command, events, sample)
 
 
-PAGES = "docs/tables"
-HASHED = "examples/studies/tables/hashed_pairs"
 HASHING = "make -s build/studies/hashed_pairs.so; "
 TEN = "train-medium/event00000000?-*"
+MEDIUM = "--events $EVENTS/test-medium --count 20"
+CHANGED = "--count 1 --only 'without cells' --only 'modules moved by 50 um'"
+FEW = "--steps 12 --edges 300 --seeds 1 --train-events 1 --validation-events 1"
 
 
-def training(name: str, arguments: str = "", sets: str = "medium") -> Table:
+def training(
+    name: str, arguments: str = "", sets: str = "medium", sample: str = FEW
+) -> Table:
     """Small trainings: a module of examples/studies/tables, on train-* and valid-*."""
     folders = f"--data $EVENTS/train-{sets} --validation $EVENTS/valid-{sets}"
     events = (TEN if sets == "medium" else f"train-{sets}", f"valid-{sets}")
-    code = (*TRAINING, "examples/studies/tables/training.py")
-    page = f"{PAGES}/{name}.md"
-    return study(page, name, f"{folders} {arguments}", events, code, CANDIDATES)
+    return study(name, name, f"{folders} {arguments}", *events, sample=sample)
 
 
 def construction(events: str, count: int, more: str = "") -> Table:
@@ -123,190 +94,145 @@ def construction(events: str, count: int, more: str = "") -> Table:
         f"{HASHING}python3 -m tables.construction --hashed build/studies/hashed_pairs.so "
         f"--events $EVENTS/{events} --count {count} --learn {folders} {more}"
     )
-    names = ("construction", "neighbours")
-    modules = (f"examples/studies/tables/{name}.py" for name in names)
-    code = (*PIPELINE, "src/learn", f"{HASHED}.c", *modules)
-    return Table(f"{PAGES}/construction.md", command, (DEFAULT,), (events, *learn), code)
+    sample = "--count 1 --only modules"
+    return Table("docs/tables/construction.md", command, (events, *learn), sample)
 
 
 TABLES: dict[str, Table] = {
     "physics": study(
-        f"{PAGES}/physics.md",
+        "physics",
         "physics",
         "--set medium=$EVENTS/test-medium --set full=$EVENTS/test-full",
-        ["test-medium", "test-full"],
+        *("test-medium", "test-full"),
+        sample="",
     ),
     "challenge": study(
-        f"{PAGES}/physics.md",
+        "physics",
         "physics",
         "--set challenge=$EVENTS/trackml_event",
-        ["trackml_event"],
+        "trackml_event",
+        sample="",
     ),
-    "losses": study(f"{PAGES}/losses.md", "losses", "--events $EVENTS/test-full", ["test-full"]),
+    "losses": study("losses", "losses", "--events $EVENTS/test-full", "test-full"),
     "losses-chain": study(
-        f"{PAGES}/losses.md",
+        "losses",
         "losses",
         "--events $EVENTS/test-full-trackml --name chain",
-        ["test-full-trackml"],
-        models=(CHAIN,),
+        "test-full-trackml",
     ),
     "seeds": study(
-        f"{PAGES}/seeds.md",
+        "seeds",
         "seeds",
         "--set medium=$EVENTS/valid-medium,$EVENTS/test-medium "
         "--set full=$EVENTS/valid-full,$EVENTS/test-full",
-        ["valid-medium", "test-medium", "valid-full", "test-full"],
+        *("valid-medium", "test-medium", "valid-full", "test-full"),
+        sample="",
     ),
     "smaller": study(
-        f"{PAGES}/smaller-models.md",
-        "smaller",
-        "--events $EVENTS/test-medium",
-        ["test-medium"],
-        models=(DEFAULT,),
+        "smaller-models", "smaller", "--events $EVENTS/test-medium", "test-medium"
     ),
     "published": study(
-        f"{PAGES}/physics.md",
+        "physics",
         "published",
         "--events $EVENTS/test-full --events $EVENTS/test-full-trackml "
         + " ".join(f"--model {path}" for path in (*BOTH, CHAIN)),
-        ["test-full", "test-full-trackml"],
-        models=(*BOTH, CHAIN),
+        *("test-full", "test-full-trackml"),
     ),
     "colliderml": study(
-        f"{PAGES}/colliderml.md",
-        "colliderml",
-        "--events $EVENTS/open-data-test",
-        ["open-data-test"],
-        code=(*PIPELINE, "bindings/python/exatrkx/tools/colliderml_tracks.py"),
-        models=(*ALL, ODD),
+        "colliderml", "colliderml", "--events $EVENTS/open-data-test", "open-data-test"
     ),
     "pixels": study(
-        f"{PAGES}/pixels.md",
+        "pixels",
         "pixels",
         "--events $EVENTS/test-full-trackml --events $EVENTS/test-full "
         "--events $EVENTS/test-top",
-        ["test-full-trackml", "test-full", "test-top"],
-        code=(*PIPELINE, "examples/studies/tables/published.py"),
-        models=(*BOTH, PIXELS),
+        *("test-full-trackml", "test-full", "test-top"),
     ),
     "dense": study(
-        f"{PAGES}/dense.md",
+        "dense",
         "dense",
         " ".join(f"--events $EVENTS/test-{name}" for name in DENSE) + " --count 10",
-        [f"test-{name}" for name in DENSE],
-        models=(*ALL, CHAIN),
+        *(f"test-{name}" for name in DENSE),
     ),
     "dense-nearest": study(
-        f"{PAGES}/dense.md",
+        "dense",
         "dense",
         " ".join(f"--events $EVENTS/test-{name}" for name in CLOSE)
         + " --count 10 --nearest",
-        [f"test-{name}" for name in CLOSE],
-        models=(*ALL, CHAIN),
+        *(f"test-{name}" for name in CLOSE),
+        sample="--count 3",
     ),
     "robustness": study(
-        f"{PAGES}/robustness.md",
+        "robustness",
         "robustness",
         f"{SHIPPED} --events $EVENTS/valid-medium --count 10 "
         "--simulate $EVENTS/robust-medium",
-        ["valid-medium"],
-        models=ALL,
+        "valid-medium",
+        sample=CHANGED,
     ),
     "robustness-full": study(
-        f"{PAGES}/robustness-full.md",
+        "robustness-full",
         "robustness",
         f"{SHIPPED} --events $EVENTS/valid-full --count 2 "
         "--simulate $EVENTS/robust-full --set full --seed 7000",
-        ["valid-full"],
-        models=ALL,
+        "valid-full",
+        sample=CHANGED,
     ),
     "cells": Table(
-        f"{PAGES}/cells.md",
+        "docs/tables/cells.md",
         "; echo; ".join(
             f"python3 -m tables.robustness {SHIPPED} --only 'without cells' "
             f"--events $EVENTS/{name} --count {count}"
             for name, count in (("test-medium", 20), ("test-full", 2))
         ),
-        ALL,
         ("test-medium", "test-full"),
-        (*PIPELINE, "examples/studies/tables/robustness.py"),
+        "--count 1",
     ),
     "compared": Table(
-        f"{PAGES}/compared.md",
+        "docs/tables/compared.md",
         "python3 -m exatrkx compare-events --detectors examples/data/detectors.csv.gz "
         "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml "
         "$EVENTS/test-medium-pythia",
-        (),
         ("trackml_event", "test-medium", "test-medium-trackml", "test-medium-pythia"),
-        (
-            "bindings/python/exatrkx/tools/compare_events.py",
-            "bindings/python/exatrkx/tools/field_steps.py",
-        ),
     ),
     "chain": study(
-        f"{PAGES}/acts-files.md",
+        "acts-files",
         "chain",
         "--data $EVENTS/acts-train --validation $EVENTS/acts",
-        ["acts-train", "acts"],
-        (*PIPELINE, *TRAINING),
-        (ALL[2],),
+        *("acts-train", "acts"),
+        sample="--steps 12 --seeds 1 --train-events 1 --validation-events 1",
     ),
     "detector": study(
-        f"{PAGES}/open-data.md",
+        "open-data",
         "detector",
         "--data $EVENTS/open-data-train $EVENTS/open-data-train-full "
         "--validation $EVENTS/open-data-valid "
         "--events $EVENTS/open-data-test $EVENTS/open-data-full "
         "--detector $EVENTS/open-data-detectors.csv.gz",
-        [
-            "open-data-train",
-            "open-data-train-full",
-            "open-data-valid",
-            "open-data-test",
-            "open-data-full",
-            "open-data-detectors.csv.gz",
-        ],
-        (*PIPELINE, *TRAINING),
-        (DEFAULT,),
+        *("open-data-train", "open-data-train-full", "open-data-valid"),
+        *("open-data-test", "open-data-full", "open-data-detectors.csv.gz"),
+        sample="--seeds 1",
     ),
-    "acts": study(f"{PAGES}/acts-files.md", "physics", "--set ACTS=$EVENTS/acts", ["acts"]),
+    "acts": study(
+        "acts-files", "physics", "--set ACTS=$EVENTS/acts", "acts", sample=""
+    ),
     "sectors": Table(
-        f"{PAGES}/sectors.md",
+        "docs/tables/sectors.md",
         "build/studies/sectors examples/models/default.safetensors "
         "examples/data/detectors.csv.gz "
         "$EVENTS/test-full/event000000000 $EVENTS/test-full/event000000001",
-        (DEFAULT,),
         ("test-full",),
-        (*PIPELINE, "examples/studies/sectors.c"),
     ),
-    "labels": study(f"{PAGES}/labels.md", "labels", "--events $EVENTS/test-full", ["test-full"]),
-    "noise": study(
-        f"{PAGES}/noise.md",
-        "noise",
-        "--events $EVENTS/test-medium",
-        ["test-medium"],
-        models=(DEFAULT,),
-    ),
+    "labels": study("labels", "labels", "--events $EVENTS/test-full", "test-full"),
+    "noise": study("noise", "noise", "--events $EVENTS/test-medium", "test-medium"),
     "noise-full": study(
-        f"{PAGES}/noise.md",
-        "noise",
-        "--events $EVENTS/test-full --count 2",
-        ["test-full"],
-        models=(DEFAULT,),
+        "noise", "noise", "--events $EVENTS/test-full --count 2", "test-full"
     ),
-    "padding": study(
-        f"{PAGES}/padding.md",
-        "padding",
-        "--events $EVENTS/train-medium",
-        [TEN],
-        models=(DEFAULT,),
-    ),
+    "padding": study("padding", "padding", "--events $EVENTS/train-medium", TEN),
     "messages": Table(
-        f"{PAGES}/messages.md",
+        "docs/tables/messages.md",
         "make -s build/studies/messages; python3 -m tables.messages",
-        (),
-        (),
-        ("src/op/simd/kernels/segment_reduce.c", "examples/studies/messages.c", "examples/studies/tables/messages.py"),
+        sample=None,
     ),
     "construction": construction("valid-medium", 4),
     "construction-full": construction(
@@ -316,83 +242,48 @@ TABLES: dict[str, Table] = {
         "--only 'modules, triplets, margin 30'",
     ),
     "neighbours": Table(
-        f"{PAGES}/neighbours.md",
+        "docs/tables/neighbours.md",
         HASHING
         + "; echo; ".join(
             "python3 -m tables.neighbours --hashed build/studies/hashed_pairs.so "
             f"--events $EVENTS/{name} --count {count}"
             for name, count in (("valid-medium", 4), ("valid-full", 1))
         ),
-        (f"{DEFAULT} embedding",),
         ("valid-medium", "valid-full"),
-        (
-            "src/stage/graph_construction",
-            "src/stage/node_features.c",
-            f"{HASHED}.c",
-            "examples/studies/tables/neighbours.py",
-        ),
     ),
     "resolution": study(
-        f"{PAGES}/resolution.md",
-        "resolution",
-        "--events $EVENTS/test-medium --count 20",
-        ["test-medium"],
-        FITS,
-        (),
+        "resolution", "resolution", MEDIUM, "test-medium"
     ),
     "resolution-learned": study(
-        f"{PAGES}/resolution.md",
         "resolution",
-        "--events $EVENTS/test-medium --count 20 --learn $EVENTS/valid-medium",
-        ["test-medium", "valid-medium"],
-        FITS,
-        (),
+        "resolution",
+        MEDIUM + " --learn $EVENTS/valid-medium",
+        *("test-medium", "valid-medium"),
     ),
     "resolution-real": study(
-        f"{PAGES}/resolution.md",
+        "resolution",
         "resolution",
         "--events $EVENTS/trackml_event --count 1 --learn $EVENTS/trackml_event",
-        ["trackml_event"],
-        FITS,
-        (),
+        "trackml_event",
     ),
     "nearest": study(
-        f"{PAGES}/nearest.md",
-        "nearest",
-        "--events $EVENTS/test-full --count 1",
-        ["test-full"],
-        models=(*BOTH, CHAIN),
+        "nearest", "nearest", "--events $EVENTS/test-full --count 1", "test-full"
     ),
-    "cleaned": study(
-        f"{PAGES}/cleaned.md",
-        "cleaned",
-        "--events $EVENTS/test-full",
-        ["test-full"],
-        FITTED,
-        (DEFAULT,),
-    ),
+    "cleaned": study("cleaned", "cleaned", "--events $EVENTS/test-full", "test-full"),
     "fits": study(
-        f"{PAGES}/fits.md",
-        "fits",
-        "--events $EVENTS/test-medium --count 20",
-        ["test-medium"],
-        (*FITS, "examples/studies/peers/kalman_fit.py"),
-        (),
+        "fits", "fits", MEDIUM, "test-medium"
     ),
-    "union": study(
-        f"{PAGES}/union.md", "union", "--events $EVENTS/valid-full", ["valid-full"], FITTED
-    ),
+    "union": study("union", "union", "--events $EVENTS/valid-full", "valid-full"),
     "reflections": training("reflections"),
     "reflections-offset": training("reflections", sets="offset"),
     "reflections-ends": training("reflections", sets="ends"),
     "sampling": study(
-        f"{PAGES}/sampling.md",
+        "sampling",
         "sampling",
         "--data $EVENTS/train-medium "
         "--validation $EVENTS/valid-full --validation-events 1",
-        [TEN, "valid-full"],
-        (*TRAINING, "examples/studies/tables/training.py"),
-        (),
+        *(TEN, "valid-full"),
+        sample=FEW,
     ),
     "filters": training("filters"),
     "families": training("families"),
@@ -410,68 +301,55 @@ TABLES: dict[str, Table] = {
     "iterations": training("iterations"),
     "windows": training("windows"),
     "adapted": study(
-        f"{PAGES}/adapt.md",
+        "adapt",
         "adapted",
         "",
-        [],
-        (
-            *PIPELINE,
-            "src/learn",
-            "bindings/python/exatrkx/adaptation",
-            "examples/studies/tables/made_detectors.py",
-        ),
-        models=("examples/models/*.safetensors",),
+        sample="--events 4 --test-events 1 --time 0.1 --detector straws",
     ),
     "curve": study(
-        f"{PAGES}/curve.md",
+        "curve",
         "curve",
         "--data $EVENTS/curve-medium --validation $EVENTS/valid-medium "
         "--validation-events 10",
-        ["curve-medium", "valid-medium"],
-        (*TRAINING, "examples/studies/tables/training.py"),
-        CANDIDATES,
+        *("curve-medium", "valid-medium"),
+        sample=FEW,
     ),
     "spikes": training("spikes", "--steps 100 --validation-events 2"),
     "oneshot": training("oneshot"),
     "retrained": study(
-        f"{PAGES}/retrained.md",
+        "retrained",
         "retrained",
         "--data $EVENTS/train-medium --events $EVENTS/test-medium",
-        [TEN, "test-medium"],
-        (*PIPELINE, *TRAINING, "bindings/python/exatrkx/tools/shrink.py"),
-        (DEFAULT,),
+        *(TEN, "test-medium"),
+        sample="--steps 12 --edges 1000 --seeds 1 --train-events 1 --count 1",
     ),
     "costs": Table(
-        f"{PAGES}/ranks-costs.md",
+        "docs/tables/ranks-costs.md",
         "python3 -m scaling costs --out build/costs "
         '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 9) '
         "--validation $EVENTS/valid-medium --graphs-of-training 2400",
-        CANDIDATES,
         (TEN, "valid-medium"),
-        (*TRAINING, "src/train/ranks", "src/dist", "examples/studies/scaling/costs.py"),
+        sample=None,
     ),
     "balance": Table(
-        f"{PAGES}/ranks-balance.md",
+        "docs/tables/ranks-balance.md",
         "python3 -m scaling balance --out build/balance --ranks 2 --steps 9 "
         "--data $EVENTS/train-full "
         '$(seq -f "--data $EVENTS/train-medium/event%09.0f" 0 17)',
-        (),
         ("train-full", "train-medium"),
-        (*TRAINING, "src/train/ranks", "examples/studies/scaling/balance.py"),
+        sample=None,
     ),
     "memory": Table(
-        f"{PAGES}/training-memory.md",
+        "docs/tables/training-memory.md",
         "python3 examples/studies/training.py memory build/memory --steps 60",
-        CANDIDATES,
         ("examples/data",),
-        (*TRAINING, "examples/studies/training.py"),
+        sample=None,
     ),
     "switches": Table(
-        f"{PAGES}/switches.md",
+        "docs/tables/switches.md",
         "python3 examples/studies/training.py ranks build/switches --steps 12 --seeds 3",
-        CANDIDATES,
         ("examples/data",),
-        (*TRAINING, "src/train/ranks", "src/dist", "examples/studies/training.py"),
+        sample="--steps 4 --seeds 1",
     ),
 }
 
@@ -491,60 +369,77 @@ def files_of(root: Path, name: str, events: Path | None) -> list[Path]:
     ]
 
 
-def content_of(path: Path) -> bytes:
-    """The bytes of a file; of sources in C those without comments and spaces."""
-    content = path.read_bytes()
-    if path.suffix in (".c", ".h"):
-        content = b"".join(re.sub(rb"(?s)/\*.*?\*/", b"", content).split())
-    return content
+def hash_of(found: Iterable[bytes]) -> str:
+    """The first digits of a hash."""
+    return hashlib.sha256(b"".join(found)).hexdigest()[:8]
 
 
-def stages_of(path: Path, stages: Sequence[str]) -> bytes:
-    """Of a model in safetensors the options and tensors of these stages."""
-    content = path.read_bytes()
-    start = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:start])
-    options = json.loads(header.pop("__metadata__")["etx.config"])
-    found = [json.dumps([options[stage] for stage in stages], sort_keys=True).encode()]
-    for name in sorted(header):
-        if name.split(".")[0] in stages:
-            first, last = header[name].pop("data_offsets")
-            found.append(json.dumps([name, header[name]], sort_keys=True).encode())
-            found.append(content[start + first : start + last])
-    return b"".join(found)
+def events_hash(table: Table, root: Path, events: Path | None) -> str | None:
+    """Of the names and contents of events; None where they are missing."""
+    try:
+        files = [file for name in table.events for file in files_of(root, name, events)]
+    except FileNotFoundError:
+        return None
+    return hash_of(f"{file.name} {hash_of([file.read_bytes()])}\n".encode() for file in files)
 
 
-def contents(
-    root: Path, names: Iterable[str], events: Path | None
-) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of all that a table depends on."""
-    for name in names:
-        path, *stages = name.split()
-        for file in files_of(root, path, events):
-            yield file.name, stages_of(file, stages) if stages else content_of(file)
+def make_sample(folder: Path) -> None:
+    """The sample: in place of each set of TABLES the shipped events, the first again
+    as the fourth, or in place of a full one a full event and the last shipped one."""
+    shipped = [ROOT / f"examples/data/event00000000{k}" for k in (0, 1, 2, 0)]
+    full = folder / "full" / "event000000000"
+    if not full.parent.exists():
+        part = folder / "part"
+        command = "-m exatrkx simulate --set full --seed 1 --out".split()
+        subprocess.run([sys.executable, *command, part], stdout=sys.stderr, check=True)
+        part.rename(full.parent)
+    for table in TABLES.values():
+        for name in table.events:
+            path = folder / name.split("/")[0]
+            if path.exists() or (ROOT / name).exists():
+                continue
+            if name.endswith("detectors.csv.gz"):
+                path.symlink_to(ROOT / "examples/data/detectors.csv.gz")
+                continue
+            path.mkdir()
+            is_full = re.search("full|top", name)
+            for k, prefix in enumerate([full, shipped[2]] if is_full else shipped):
+                for file in prefix.parent.glob(f"{prefix.name}-*"):
+                    end = file.name.partition("-")[2]
+                    (path / f"event{k:09d}-{end}").symlink_to(file)
 
 
-def hash_of(found: Iterable[tuple[str, bytes]]) -> str | None:
-    """The first digits of a hash of names and contents; None of nothing."""
-    lines = [f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in found]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()[:8] if lines else None
+def without_times(printed: str) -> list[str]:
+    """The lines of the tables, without the columns of times and memory."""
+    lines = []
+    for block in split_tables(printed):
+        rows = [[cell.strip() for cell in line.split("|")] for line in block]
+        kept = [k for k, head in enumerate(rows[0]) if not TIMES.search(head)]
+        lines += ["|".join(row[k] for k in kept) for row in rows]
+    return lines
+
+
+def sample_hash(table: Table, root: Path) -> str | None:
+    """Of what the command prints on the sample."""
+    if table.sample is None:
+        return None
+    printed = run(f"{table.command} {table.sample}", root, SAMPLE, CPU)
+    return hash_of(line.encode() + b"\n" for line in without_times(printed))
+
+
+def run(command: str, root: Path, events: Path | None, cpu: str = "") -> str:
+    """What a command prints."""
+    variables = os.environ | {"EVENTS": str(events)} | ({"ETX_CPU": cpu} if cpu else {})
+    line = ["sh", "-euc", command]
+    return subprocess.run(
+        line, cwd=root, env=variables, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
 
 
 def stamp_of(table: Table, root: Path, events: Path | None) -> dict[str, str]:
     """The hash of each kind; without one where its files are missing."""
-    stamp = {}
-    for kind in KINDS:
-        names = getattr(table, kind)
-        try:
-            found = contents(root, names, events if kind == "events" else None)
-            value = hash_of(found)
-        except FileNotFoundError:
-            if kind != "events":
-                raise
-            continue
-        if value is not None:
-            stamp[kind] = value
-    return stamp
+    found = zip(KINDS, (events_hash(table, root, events), sample_hash(table, root)))
+    return {kind: value for kind, value in found if value is not None}
 
 
 def stamp_pattern(name: str) -> re.Pattern[str]:
@@ -597,19 +492,19 @@ def make(name: str, table: Table, root: Path, events: Path | None) -> None:
     stamp = stamp_of(table, root, events)
     if table.events and "events" not in stamp:
         raise FileNotFoundError(f"{name}: no {' or no '.join(table.events)} in EVENTS")
-    command = ["sh", "-euc", table.command]
-    made = subprocess.run(
-        command, cwd=root, stdout=subprocess.PIPE, text=True, check=True
-    )
+    made = run(table.command, root, events)
     page = root / table.page
-    page.write_text(replaced(page.read_text(), name, made.stdout, stamp))
+    page.write_text(replaced(page.read_text(), name, made, stamp))
 
 
 def changes(name: str, table: Table, root: Path, events: Path | None) -> list[str]:
     """What of a table changed since it was made; "stamp" where it has none."""
     found = stamps_in((root / table.page).read_text(), name)
-    now = stamp_of(table, root, events)
-    if not found or not all(found):
+    try:
+        now = stamp_of(table, root, events)
+    except subprocess.CalledProcessError:
+        return ["its command fails on the sample"]
+    if not found:
         return ["stamp"]
     return [
         kind
@@ -641,6 +536,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no table {', '.join(sorted(unknown))}")
     chosen = {name: TABLES[name] for name in options.tables or TABLES}
     events = Path(os.environ["EVENTS"]) if os.environ.get("EVENTS") else None
+    make_sample(SAMPLE)
     if options.stale:
         return 1 if print_stale(chosen, ROOT, events) else 0
     for name, table in chosen.items():

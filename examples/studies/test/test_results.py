@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import re
 import subprocess
+from unittest import mock
 
-import numpy as np
 from support import ROOT, FolderCase
-
-from exatrkx.files import safetensors
 
 import results
 from peers import catalogue
@@ -40,21 +37,27 @@ MADE = "\n".join(
 
 
 class Results(FolderCase):
+    """A page, and a command that prints what is in `made` and one line of `$EVENTS`."""
+
     def setUp(self) -> None:
         super().setUp()
         (self.folder / "page.md").write_text(PAGE)
-        (self.folder / "model").write_text("1")
-        (self.folder / "code").mkdir()
-        (self.folder / "code" / "a.c").write_text("int a;\n")
-        (self.folder / "sets" / "small").mkdir(parents=True)
-        (self.folder / "sets" / "small" / "event").write_text("hits")
-        (self.folder / "made").write_text(MADE)
-        self.table = results.Table(
-            "page.md", "cat made", ("model",), ("small",), ("code",)
-        )
+        for name in ("sets", "sample"):
+            (self.folder / name / "small").mkdir(parents=True)
+            (self.folder / name / "small" / "event").write_text("hits")
+        (self.folder / "made").write_text(MADE + "\n")
+        self.table = self.table_of("cat made")
+        sample = mock.patch("results.SAMPLE", self.folder / "sample")
+        sample.start()
+        self.addCleanup(sample.stop)
+
+    def table_of(self, command: str, sample: str | None = "-") -> results.Table:
+        """What it prints of the sample comes after that, from the standard input."""
+        feed = 'cat "$EVENTS/small/event" | '
+        return results.Table("page.md", feed + command, ("small",), sample)
 
     def make(self, command: str = "cat made") -> str:
-        table = results.Table("page.md", command, ("model",), ("small",), ("code",))
+        table = self.table_of(command)
         results.make("toy", table, self.folder, self.folder / "sets")
         return (self.folder / "page.md").read_text()
 
@@ -66,10 +69,7 @@ class Results(FolderCase):
         page = self.make()
         stamp = [line for line in page.splitlines() if "TABLE=toy" in line]
         self.assertEqual(len(set(stamp)), 1)
-        self.assertRegex(
-            stamp[0],
-            r"<!-- TABLE=toy models \w{8} events \w{8} code \w{8} -->",
-        )
+        self.assertRegex(stamp[0], r"<!-- TABLE=toy events \w{8} sample \w{8} -->")
         before = PAGE.replace("old", "new").replace(
             "Between.\n\n<", "Between.\n\n| b |\n| --- |\n| 2 |\n\n<"
         )
@@ -77,45 +77,63 @@ class Results(FolderCase):
         self.assertEqual(self.make(), page)
 
     def test_stale_names_what_changed(self) -> None:
-        self.assertEqual(self.changes(), ["stamp"])
+        self.assertEqual(self.changes(), ["events", "sample"])
         self.make()
         self.assertEqual(self.changes(), [])
-        (self.folder / "model").write_text("2")
-        self.assertEqual(self.changes(), ["models"])
-        (self.folder / "code" / "b.c").write_text("int b;\n")
-        self.assertEqual(self.changes(), ["models", "code"])
-        self.make()
-        (self.folder / "code" / "b.c").write_text("/* b\n */\nint  b;\n")
-        (self.folder / "code" / "README.md").write_text("of b\n")
+        sample = self.folder / "sample" / "small" / "event"
+        sample.write_text("hits of no table")
         self.assertEqual(self.changes(), [])
+        sample.write_text("| c |\n| --- |\n| 3 |\n")
+        self.assertEqual(self.changes(), ["sample"])
+        self.make()
+        self.assertEqual(self.changes(), [])
+        (self.folder / "made").write_text(MADE.replace("new", "newer"))
+        self.assertEqual(self.changes(), ["sample"])
         (self.folder / "sets" / "small" / "event").write_text("other hits")
-        self.assertEqual(self.changes(), ["events"])
+        self.assertEqual(self.changes(), ["events", "sample"])
         with contextlib.redirect_stdout(io.StringIO()) as out:
             n_stale = results.print_stale(
                 {"toy": self.table}, self.folder, self.folder / "sets"
             )
         self.assertEqual(n_stale, 1)
-        self.assertIn("page.md: toy: events\n", out.getvalue())
+        self.assertIn("page.md: toy: events, sample\n", out.getvalue())
+        self.table = self.table_of("false; cat made")
+        self.assertEqual(self.changes(), ["its command fails on the sample"])
 
-    def test_stages_of_a_model(self) -> None:
-        """Options and tensors of other stages may change."""
-        model = self.folder / "model.safetensors"
+    def test_times_are_not_compared(self) -> None:
+        """Nor anything of a table that has times alone."""
+        head = "| a | CPU s | time, ms |\n| --- | --- | --- |\n"
+        made = self.folder / "made"
+        made.write_text(head + "| 1 | 2 | 3 |\n")
+        text = PAGE.replace("<!-- TABLE=toy -->", "", 1)
+        (self.folder / "page.md").write_text(text)
+        self.make()
+        made.write_text(head + "| 1 | 4 | 5 |\n")
+        self.assertEqual(self.changes(), [])
+        made.write_text(head + "| 2 | 4 | 5 |\n")
+        self.assertEqual(self.changes(), ["sample"])
+        self.table = self.table_of("false", None)
+        self.assertEqual(self.changes(), [])
 
-        def hash_of(value: float, **options: int) -> str | None:
-            config = {stage: {"n": options.get(stage, 0)} for stage in ("a", "b")}
-            tensors = {
-                "a.weight": np.full((2, 3), value, np.float32),
-                "b.weight": np.full(2, options.get("tensor", 0), np.float32),
-            }
-            metadata = {"etx.config": json.dumps(config)}
-            safetensors.write(str(model), tensors, metadata)
-            names = ("model.safetensors a",)
-            return results.hash_of(results.contents(self.folder, names, None))
-
-        first = hash_of(1.0)
-        self.assertEqual(hash_of(1.0, b=1, tensor=1), first)
-        self.assertNotEqual(hash_of(2.0), first)
-        self.assertNotEqual(hash_of(1.0, a=1), first)
+    def test_sample(self) -> None:
+        """Every set of every table is there, with four small events or two, of which
+        the first is full."""
+        sample = self.folder / "new"
+        (sample / "full").mkdir(parents=True)
+        (sample / "full" / "event000000000-hits.csv").write_text("full")
+        results.make_sample(sample)
+        results.make_sample(sample)
+        for table in results.TABLES.values():
+            for name in table.events:
+                with self.subTest(name):
+                    self.assertTrue(results.files_of(ROOT, name, sample))
+        small, full = (
+            len(list((sample / name).glob("*-hits.csv*")))
+            for name in ("test-medium", "test-full")
+        )
+        self.assertEqual((small, full), (4, 2))
+        first = sample / "test-full" / "event000000000-hits.csv"
+        self.assertEqual(first.read_text(), "full")
 
     def test_events_that_are_missing(self) -> None:
         """Nothing is made without them; a stamp is compared without them."""
@@ -136,12 +154,10 @@ class Results(FolderCase):
         self.assertEqual((self.folder / "page.md").read_text(), PAGE)
 
     def test_every_table_has_a_page_with_its_stamp(self) -> None:
-        """And all that it is made from, but for the simulated events."""
         for name, table in results.TABLES.items():
             with self.subTest(name):
                 page = (ROOT / table.page).read_text()
                 self.assertTrue(results.stamps_in(page, name))
-                results.stamp_of(table, ROOT, None)
 
     def test_what_the_list_of_the_papers_runs_exists(self) -> None:
         """Tables, suites, tests in Python, targets, sections, programs with their
