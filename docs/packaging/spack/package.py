@@ -1,6 +1,8 @@
 # Copyright libexatrkx developers. SPDX-License-Identifier: Apache-2.0
 """Recipe for Spack: copy it to a repository's packages/libexatrkx/."""
 
+from spack_repo.builtin.build_systems.makefile import MakefilePackage
+
 from spack.package import *
 
 
