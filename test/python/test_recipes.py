@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "docs" / "packaging"
 VERSION_H = ROOT / "include/exatrkx/version.h"
-HAVE_YAML = all(map(importlib.util.find_spec, ("yaml", "jinja2")))
+HAVE_RATTLER = importlib.util.find_spec("rattler_build")
 
 
 def version() -> str:
@@ -40,16 +40,18 @@ class Recipes(unittest.TestCase):
         bases = {ast.unparse(base) for one in classes for base in one.bases}
         self.assertLessEqual(bases, imported)
 
-    @unittest.skipUnless(HAVE_YAML, "yaml or jinja2 is not installed")
+    @unittest.skipUnless(HAVE_RATTLER, "py-rattler-build is not installed")
     def test_conda(self) -> None:
-        import jinja2
-        import yaml
+        import rattler_build
 
-        text = jinja2.Template((PACKAGING / "conda" / "meta.yaml").read_text()).render(
-            compiler=lambda language: f"{language}-compiler",
-            pin_subpackage=lambda name, **_: name,
+        platform = rattler_build.PlatformConfig(target_platform="linux-64")
+        (variant,) = rattler_build.Stage0Recipe.from_file(
+            PACKAGING / "conda" / "recipe.yaml"
+        ).render(
+            rattler_build.VariantConfig(),
+            rattler_build.RenderConfig(platform=platform),
         )
-        recipe = yaml.safe_load(text)
+        recipe = variant.recipe.to_dict()
         self.assertEqual(recipe["package"]["version"], version())
         self.assertIn("zlib", recipe["requirements"]["host"])
 
@@ -66,7 +68,7 @@ class Recipes(unittest.TestCase):
         files = [
             *ROOT.glob("include/exatrkx/*.h"),
             *ROOT.glob("bindings/python/*.*"),
-            PACKAGING / "conda/meta.yaml",
+            PACKAGING / "conda/recipe.yaml",
             PACKAGING / "debian/changelog",
             ROOT / "bindings/python/exatrkx/_declarations.py",
             ROOT / "src/stage/options.c",
@@ -85,7 +87,7 @@ class Recipes(unittest.TestCase):
                 "include/exatrkx/version.h": "#define ETX_VERSION_PATCH 56",
                 "bindings/python/exatrkx/_declarations.py": "ETX_VERSION_MINOR = 34",
                 "bindings/python/pyproject.toml": 'version = "12.34.56"',
-                "docs/packaging/conda/meta.yaml": '{% set version = "12.34.56" %}',
+                "docs/packaging/conda/recipe.yaml": 'version: "12.34.56"',
                 "docs/packaging/debian/changelog": "libexatrkx (12.34.56) unstable",
                 "CHANGELOG.md": "## 12.34.56 (2027-01-31)\n\n* one",
             }.items():
