@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/heap.h"
@@ -20,11 +21,13 @@ static etx_status check_ends(const char *function, const char *name,
 
     ETX_CHECK(etx_check_array(
         function, name, ends, edges->n_edges, alignof(int32_t)));
-    for (int64_t e = 0; e < edges->n_edges; e++)
+    for (int64_t e = 0; e < edges->n_edges; e++) {
+        ETX_POLL(e);
         if (ends[e] < 0 || ends[e] >= edges->n_nodes)
             return etx_fail(ETX_ERR_LIMIT,
                 "%s: edge %" PRId64 ": %s %d is not in 0..%" PRId64, function,
                 e, name, ends[e], edges->n_nodes - 1);
+    }
 done:
     return status;
 }
@@ -35,11 +38,13 @@ static etx_status check_scores(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_check_finite(function, "scores", scores, n_edges, 1));
-    for (int64_t e = 0; e < n_edges; e++)
+    for (int64_t e = 0; e < n_edges; e++) {
+        ETX_POLL(e);
         if (scores[e] < 0.0f || scores[e] > 1.0f)
             return etx_fail(ETX_ERR_ARGUMENT,
                 "%s: score %" PRId64 " is %.9g and not in 0..1", function, e,
                 (double)scores[e]);
+    }
 done:
     return status;
 }

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/graph.h"
 
+#include "base/cancel.h"
 #include "base/check.h"
 #include "base/heap.h"
 
@@ -75,27 +76,34 @@ static etx_status gather(
     return sort->ops->gather_edges(sort->stream, &args);
 }
 
-static bool is_sorted(const struct etx_edges *edges)
+/* order = the edges as given, up to the first that is out of order. */
+static etx_status find_sorted(bool *is_sorted, const struct sort *sort)
 {
-    const int32_t *src = edges->src;
-    const int32_t *dst = edges->dst;
+    const int32_t *src = sort->edges->src;
+    const int32_t *dst = sort->edges->dst;
+    etx_status status = ETX_OK;
 
-    for (int64_t e = 1; e < edges->n_edges; e++)
-        if (dst[e] < dst[e - 1] ||
-            (dst[e] == dst[e - 1] && src[e] < src[e - 1]))
-            return false;
-    return true;
+    for (int64_t e = 0; e < sort->edges->n_edges; e++) {
+        ETX_POLL(e);
+        if (e > 0 && (dst[e] < dst[e - 1] ||
+                         (dst[e] == dst[e - 1] && src[e] < src[e - 1])))
+            goto done;
+        sort->order[e] = (int32_t)e;
+    }
+    *is_sorted = true;
+done:
+    return status;
 }
 
 static etx_status order_edges(const struct sort *sort)
 {
+    bool is_sorted = false;
     etx_status status = ETX_OK;
 
-    if (sort->memory == NULL && is_sorted(sort->edges)) {
-        for (int64_t e = 0; e < sort->edges->n_edges; e++)
-            sort->order[e] = (int32_t)e;
+    if (sort->memory == NULL)
+        ETX_CHECK(find_sorted(&is_sorted, sort));
+    if (is_sorted)
         goto done;
-    }
     ETX_CHECK(sort_ends(sort, sort->by_src, sort->edges->src));
     ETX_CHECK(gather(sort, sort->dst, sort->edges->dst, sort->by_src));
     ETX_CHECK(sort_ends(sort, sort->by_dst, sort->dst));
@@ -107,19 +115,16 @@ done:
 /* src, dst and score = the edges in this order. */
 static etx_status copy_edges(const struct sort *sort)
 {
-    const struct etx_gather_args scores = {.n_rows = sort->edges->n_edges,
-        .width = 1,
-        .x = sort->edges->score,
+    const struct etx_gather_edges_args args = {.n = sort->edges->n_edges,
         .index = sort->order,
-        .y = sort->score};
-    etx_status status;
+        .src = sort->edges->src,
+        .dst = sort->edges->dst,
+        .score = sort->edges->score,
+        .src_out = sort->src,
+        .dst_out = sort->dst,
+        .score_out = sort->score};
 
-    ETX_CHECK(gather(sort, sort->src, sort->edges->src, sort->order));
-    ETX_CHECK(gather(sort, sort->dst, sort->edges->dst, sort->order));
-    if (sort->score != NULL)
-        ETX_CHECK(sort->ops->gather(sort->stream, &scores));
-done:
-    return status;
+    return sort->ops->gather_edges(sort->stream, &args);
 }
 
 /* The order, on the host. */
@@ -132,8 +137,10 @@ static etx_status copy_order(int64_t *order_out, const struct sort *sort)
     ETX_CHECK(etx_alloc_uncleared(&order, n, sizeof *order, "edge order"));
     ETX_CHECK(
         etx_memory_to_host(sort->memory, order, sort->order, n, sizeof *order));
-    for (int64_t e = 0; e < n; e++)
+    for (int64_t e = 0; e < n; e++) {
+        ETX_POLL(e);
         order_out[e] = order[e];
+    }
 done:
     etx_free(order);
     return status;

@@ -346,6 +346,25 @@ ETX_TEST(test_graph_to_triplets_limits)
     ck_assert_ptr_null(none);
 }
 
+/* The callback is polled where edges are gathered, each of which may miss the
+ * cache, also without a context. */
+ETX_TEST(test_graph_gather_cancelled)
+{
+    struct etx_stream serial = {0};
+    int32_t out[2];
+    const struct etx_gather_edges_args args = {.n = 2,
+        .index = (const int32_t[]){1, 0},
+        .src = (const int32_t[]){3, 4},
+        .src_out = out};
+
+    ck_assert_ok(etx_ref_gather_edges(&serial, &args));
+    ck_assert_int_eq(out[0], 4);
+    etx_set_cancel(etx_test_cancel, NULL);
+    ck_assert_fails(
+        etx_ref_gather_edges(&serial, &args), ETX_ERR_CANCELLED, "cancelled");
+    etx_set_cancel(NULL, NULL);
+}
+
 /* When a graph cannot be made, its arrays stay the caller's. */
 ETX_TEST(test_graph_adopt_fails)
 {

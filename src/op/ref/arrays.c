@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define BLOCK 65536 /* edges of a block */
+
 etx_status etx_ref_fill(
     struct etx_stream *stream, const struct etx_fill_args *args)
 {
@@ -68,11 +70,13 @@ etx_status etx_ref_columns(
     return ETX_OK;
 }
 
-etx_status etx_ref_gather_edges(
-    struct etx_stream *stream, const struct etx_gather_edges_args *args)
+static etx_status gather_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
-    (void)stream;
-    for (int64_t k = 0; k < args->n; k++) {
+    const struct etx_gather_edges_args *args = argument;
+
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
         const int32_t e = args->index[k];
 
         args->src_out[k] = args->src[e];
@@ -82,6 +86,16 @@ etx_status etx_ref_gather_edges(
             args->score_out[k] = args->score[e];
     }
     return ETX_OK;
+}
+
+/* Each edge may miss the cache. */
+etx_status etx_ref_gather_edges(
+    struct etx_stream *stream, const struct etx_gather_edges_args *args)
+{
+    struct etx_gather_edges_args job = *args;
+
+    return etx_parallel_ranges(
+        stream->pool, args->n, BLOCK, gather_block, &job);
 }
 
 etx_status etx_ref_read_edge_index(
