@@ -43,10 +43,16 @@ struct etx_tape etx_tape_of(
     return same;
 }
 
+/* Without the padding, which is never set. */
+static int64_t count_values(const struct etx_latents_shape *shape)
+{
+    return shape->n_rows * shape->width;
+}
+
 void etx_latents_open(struct etx_latents *latents,
     const struct etx_latents_shape *shape, const struct etx_tape *tape)
 {
-    const int64_t n = shape->n_rows * shape->width;
+    const int64_t n = count_values(shape);
 
     *latents = (struct etx_latents){.shape = *shape,
         .keeps = tape != NULL && !tape->is_forward_only,
@@ -152,7 +158,7 @@ etx_status etx_latents_keep(
     struct etx_latents *latents, struct etx_context *context, int32_t k)
 {
     struct etx_narrow_args args = {
-        .n = latents->n_values, .format = latents->half};
+        .n = count_values(&latents->shape), .format = latents->half};
 
     if (k % latents->stride != 0)
         latents->segment = k / latents->stride;
@@ -168,7 +174,7 @@ etx_status etx_latents_load(
     struct etx_latents *latents, struct etx_context *context, int32_t k)
 {
     struct etx_widen_args args = {
-        .n = latents->n_values, .format = latents->half};
+        .n = count_values(&latents->shape), .format = latents->half};
 
     assert(etx_latents_has(latents, k));
     if (latents->half == ETX_HALF_NONE ||

@@ -10,6 +10,7 @@
 #include "arch/latents.h"
 #include "base/bfloat16.h"
 #include "base/cpu.h"
+#include "base/float16.h"
 
 #include "support.h"
 
@@ -166,6 +167,35 @@ ETX_TEST(test_memory_half_is_near, .rows = N_DEEP + network_n_cases())
         run_free(&again);
     }
     run_free(&plain);
+}
+
+/* The padding of a latent, which is never set, is not read either. */
+ETX_TEST(test_memory_half_of_values)
+{
+    const struct etx_latents_shape shape = {
+        .n_rows = 3, .width = 5, .n_slots = 1};
+    const struct etx_tape tape = {.half = ETX_HALF_FLOAT16};
+    struct etx_context context;
+    struct etx_latents latents;
+    scoped char *memory = NULL;
+    float *value = NULL;
+
+    network_context_open(&context, 1, ETX_CPU_BEST);
+    etx_latents_open(&latents, &shape, &tape);
+    memory = etx_test_alloc(etx_latents_bytes(&latents), 1);
+    memset(memory, 0xff, (size_t)etx_latents_bytes(&latents));
+    etx_latents_set_memory(&latents, memory);
+    value = etx_latents_at(&latents, 0);
+    for (int k = 0; k < 15; k++)
+        value[k] = 1.0f;
+    ck_assert_ok(etx_latents_keep(&latents, &context, 0));
+    ck_assert_int_eq(latents.kept[14], etx_float16_from_float(1.0f));
+    ck_assert_int_eq(latents.kept[15], 0xffff);
+    value[14] = 0.0f;
+    latents.loaded[0] = -1;
+    ck_assert_ok(etx_latents_load(&latents, &context, 0));
+    ck_assert_float_eq(value[14], 1.0f);
+    network_context_close(&context);
 }
 
 /* Latents of 3000 edges, 32 wide, 8 iterations: of the 9 kept ones the
