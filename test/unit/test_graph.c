@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "base/random.h"
 #include "data/graph_double.h"
-#include "op/op.h"
+#include "op/ref/ref.h"
 
 #include <fenv.h>
 #include <math.h>
