@@ -290,7 +290,10 @@ class Adapt(FolderCase):
 
     def test_result(self) -> None:
         found = self.adapt("model", start="default", from_scratch=True)
-        exatrkx.Model.load(self.folder / "model")
+        model = exatrkx.Model.load(self.folder / "model")
+        for name in stages.STAGES:  # from what a first pass leaves, too
+            config = json.loads(model.config["training"][name]["config"])
+            self.assertEqual(config["augmentation"]["first_pass"], 0.5)
         text = (self.folder / "model.json").read_text()
         self.assertNotIn("NaN", text)  # no JSON
         self.assertEqual(json.loads(text), report.as_json(found))
@@ -332,6 +335,8 @@ class Adapt(FolderCase):
             found = self.adapt("bare", start="positions", from_scratch=True)
         self.assertIn("hits have no layers", "".join(found["warnings"]))
         self.assertIn("gnn", found["more"]["curves"])
+        config = exatrkx.Model.load(self.folder / "bare").config["training"]["gnn"]["config"]
+        self.assertNotIn("first_pass", json.loads(config)["augmentation"])
 
     def test_stopped(self) -> None:
         """Stopped in each training and called again: the same bytes."""

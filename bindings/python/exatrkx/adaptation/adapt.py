@@ -40,6 +40,7 @@ from .._options import FirstPassOptions
 from .._shipped import MODELS, model_file
 from .._training import Report, learn_completion, learn_first_pass
 from ..files import whole_file
+from ..tools.adjust import BESIDES
 from . import report as reports
 from .choices import Chooser, changed, kept_pairs
 from .facts import UNITS, Facts, in_unit, look
@@ -112,7 +113,7 @@ class Adaptation:
             model = Model.load(name)
             yield name, model
             if "first_pass" in model.stages or "completion" in model.stages:
-                yield f"{name}, networks alone", changed(model, {}, networks_only=True)
+                yield f"{name}, networks alone", changed(model, {}, without=BESIDES)
 
     def learn_tables(self, models: Mapping[str, Model]) -> None:
         """Completion and first pass of this detector's layers, in the best of models."""
@@ -121,7 +122,6 @@ class Adaptation:
             self.tell()
 
     def _tables(self, models: Mapping[str, Model]) -> Iterator[tuple[str, Model]]:
-        min_pt = max(FIRST_PASS_PT * self.facts.wanted.min_pt, MIN_FIRST_PASS_PT)
         try:
             for name, model in models.items():
                 completed = learn_completion(
@@ -129,13 +129,33 @@ class Adaptation:
                 )
                 yield f"{name}, completion", completed
                 for n in FIRST_PASS_LAYERS:
-                    options = FirstPassOptions(min_layers=n, min_hits=0, min_pt=min_pt)
                     yield (
                         f"{name}, completion and first pass of {n} layers",
-                        learn_first_pass(completed, self.training, options),
+                        self._with_first_pass(completed, n),
                     )
         except _errors.Error as error:
             self.say(f"tables: {error}")
+
+    def _with_first_pass(self, model: Model, n_layers: int) -> Model:
+        min_pt = max(FIRST_PASS_PT * self.facts.wanted.min_pt, MIN_FIRST_PASS_PT)
+        options = FirstPassOptions(min_layers=n_layers, min_hits=0, min_pt=min_pt)
+        return learn_first_pass(model, self.training, options)
+
+    def _to_train(self, model: Model) -> Model:
+        """The model with a first pass, if this detector can have one: networks learn
+        from what it leaves, too, or it would find them unprepared."""
+        if not self.facts.n_layers or "first_pass" in model.stages:
+            return model
+        completed = model
+        try:
+            if "completion" not in model.stages:
+                completed = learn_completion(
+                    model, self.training, model.completion_options
+                )
+            return self._with_first_pass(completed, FIRST_PASS_LAYERS[0])
+        except _errors.Error as error:
+            self.say(f"training without a first pass: {error}")
+            return model
 
     def options(self) -> None:
         """Radius, cuts, bounds and labels."""
@@ -155,19 +175,21 @@ class Adaptation:
         self.say(f"candidate edges: {kept:.4f} of the true ones")
         is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch
         stages = [name for name in STAGES[is_enough:] if name in model.stages]
-        steps: Model | None = None if from_scratch else model
+        start = changed(model, {}, without=BESIDES) if from_scratch else model
+        trained = begin = self._to_train(start)
         for stage in stages:
             n = steps_of(stage, model, self.facts, self.seconds, stages)
-            config = training(stage, model, self.facts, n, from_scratch)
-            steps = self.trained(config, steps)
-        trained = model if steps is None else steps
+            config = training(stage, begin, self.facts, n, from_scratch)
+            trained = self.trained(config, trained)
+        added = [name for name in begin.stages if name not in start.stages]
+        trained = changed(trained, {}, without=added)
         if from_scratch:  # whatever the shipped ones find
             self.chooser.model = self.chooser.quality = None
         is_better = self.chooser.choose("training", labelled(trained))
         self.tell()
         return is_better
 
-    def trained(self, config: dict[str, Any], start: Model | None) -> Model:
+    def trained(self, config: dict[str, Any], start: Model) -> Model:
         """The training of a config, or its result where it was done before."""
         stage = config["stage"]
         path = self.work / f"{stage}.safetensors"

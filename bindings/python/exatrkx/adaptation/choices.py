@@ -24,7 +24,7 @@ from .._model import Model
 from .._stages import build_graph, find_tracks
 from .._tracks import Tracks
 from ..files import safetensors
-from ..tools.adjust import adjust, drop_all_but_networks
+from ..tools.adjust import adjust, drop_stages
 from .facts import Wanted
 
 USUAL = Wanted()
@@ -143,16 +143,16 @@ def true_edges(event: Event, min_pt: float) -> NDArray[np.int64]:
 
 
 def changed(
-    model: Model, options: Mapping[str, Any], *, networks_only: bool = False
+    model: Model, options: Mapping[str, Any], *, without: Sequence[str] = ()
 ) -> Model:
-    """A copy of model with other values of etx.config, by their paths."""
+    """A copy of model with other values of etx.config, by their paths, and without
+    stages."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model.safetensors")
         model.save(path)
         tensors, metadata = safetensors.read(path)
     config = safetensors.config_of(metadata)
-    if networks_only:
-        drop_all_but_networks(config, tensors)
+    drop_stages(config, tensors, without)
     for key, value in options.items():
         adjust(config, key.split("."), value)
     metadata[safetensors.CONFIG] = json.dumps(config, separators=(",", ":"))

@@ -97,7 +97,7 @@ def training(
         },
         "validation": {"target_efficiency": 0, "keep_best": True},
     }
-    if "first_pass" in model.stages and facts.n_layers and not from_scratch:
+    if "first_pass" in model.stages and facts.n_layers:
         config["augmentation"]["first_pass"] = 0.5
     if stage == "embedding":
         config["sampling"] = {
@@ -149,7 +149,7 @@ class Curve:
 
 def train(
     config: dict[str, Any],
-    start: Model | None,
+    start: Model,
     events: tuple[Sequence[Event], Sequence[Event]],
     context: Context,
     checkpoint: Path,

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ..files import safetensors
@@ -86,13 +87,15 @@ def drop_cells(name: str, stage: dict[str, Any], tensors: dict[str, Any]) -> Non
     stage["node_features"] = [features[k] for k in kept]
 
 
-def drop_all_but_networks(config: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Remove the first pass and completion, and what they learned."""
-    for stage in BESIDES:
+def drop_stages(
+    config: dict[str, Any], tensors: dict[str, Any], stages: Sequence[str]
+) -> None:
+    """Remove stages, and what they learned."""
+    for stage in stages:
         config.pop(stage, None)
         if isinstance(config.get("training"), dict):
             config["training"].pop(stage, None)
-    for name in [n for n in tensors if n.partition(".")[0] in BESIDES]:
+    for name in [n for n in tensors if n.partition(".")[0] in stages]:
         del tensors[name]
 
 
@@ -118,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
                 if name in config:
                     drop_cells(name, config[name], tensors)
         if options.networks_only:
-            drop_all_but_networks(config, tensors)
+            drop_stages(config, tensors, BESIDES)
         for path, value in options.changes:
             adjust(config, path, value)
         return tensors
