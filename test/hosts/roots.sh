@@ -2,7 +2,8 @@
 # The commands of README.md in Debian 12 and 13 with nothing but git, make and gcc.
 # Another user than root is told what to install; root gets it installed by the first
 # command; then the other user runs them all. No compiler may warn. As root, with
-# debootstrap and a network. $@: the targets, by default the two of README.md.
+# debootstrap and a network. $@: the targets, by default the two of README.md. SUITES: the
+# systems, of this machine's architecture; aarch64 is in hosts.sh.
 set -eu
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1; then
     echo 'SKIPPED roots: not root, or no debootstrap'
@@ -39,7 +40,7 @@ run()
     ! grep -q 'warning:' "$tmp/log" || failed "$suite, $1: make $2 warns"
 }
 
-for suite in bookworm trixie; do
+for suite in ${SUITES:-bookworm trixie}; do
     root=$tmp/$suite
     debootstrap --variant=minbase --include=git,make,gcc,ca-certificates "$suite" "$root" \
         >"$tmp/log" 2>&1 || failed "debootstrap $suite"
