@@ -321,6 +321,21 @@ class Adapt(FolderCase):
             self.assertIn(name, [trial["name"] for trial in start["trials"]])
             self.assertIn(f"{name}, completion", [trial["name"] for trial in tables["trials"]])
 
+    def test_training_that_gains_nothing(self) -> None:
+        """It gets tables and options of its own before it is compared; then the model
+        of before is kept, with its quality."""
+        self.use_few_trials()
+        options = {"filter.max_edges_per_hit": 0.2}
+        poor = choices.changed(exatrkx.Model.load("chain"), options)
+        with mock.patch.object(adaptation.Adaptation, "_train_networks", return_value=poor):
+            found = self.adapt("model", start="chain")
+        steps = [step["what"] for step in found["choices"]]
+        after = found["choices"][steps.index("training") :]
+        self.assertIn("tables", [step["what"] for step in after])
+        self.assertEqual(after[-1]["what"], "result")
+        self.assertEqual(after[-1]["kept"], "before training")
+        self.assertGreaterEqual(found["result"]["value"], found["start"]["value"])
+
     def test_nothing_to_gain(self) -> None:
         """No training where each particle has its track, and no other hit."""
         found = self.adapt("best", start="default")

@@ -164,13 +164,26 @@ class Adaptation:
         self.chooser.sweep(LABEL_GRID)
         self.tell()
 
-    def train_networks(self, from_scratch: bool) -> bool:
-        """Train the stages one after the other; whether they are better together. The
-        embedding of a shipped model is kept where it joins the hits of particles."""
-        model, quality = self.chooser.best()
-        if not from_scratch and quality.is_best:
+    def train(self, from_scratch: bool) -> None:
+        """Train the networks, choose tables and options for them, and keep them if they
+        are better then; from scratch in any case."""
+        before = self.chooser.best()
+        if not from_scratch and before[1].is_best:
             self.say("no training: it could gain nothing on these events")
-            return False
+            return
+        trained = self._train_networks(before[0], from_scratch)
+        self.chooser.forget()
+        self.chooser.choose("training", labelled(trained))
+        self.tell()
+        self.learn_tables({"trained": self.chooser.best()[0]})
+        self.options()
+        if not from_scratch:
+            self.chooser.compare("before training", *before)
+            self.tell()
+
+    def _train_networks(self, model: Model, from_scratch: bool) -> Model:
+        """Train the stages one after the other. The embedding of a shipped model is kept
+        where it joins the hits of particles."""
         kept = kept_pairs(model, self.validation, self.context, self.facts.wanted.min_pt)
         self.say(f"candidate edges: {kept:.4f} of the true ones")
         is_enough = kept >= MIN_KEPT_PAIRS and not from_scratch
@@ -182,12 +195,7 @@ class Adaptation:
             config = training(stage, begin, self.facts, n, from_scratch)
             trained = self.trained(config, trained)
         added = [name for name in begin.stages if name not in start.stages]
-        trained = changed(trained, {}, without=added)
-        if from_scratch:  # whatever the shipped ones find
-            self.chooser.model = self.chooser.quality = None
-        is_better = self.chooser.choose("training", labelled(trained))
-        self.tell()
-        return is_better
+        return changed(trained, {}, without=added)
 
     def trained(self, config: dict[str, Any], start: Model) -> Model:
         """The training of a config, or its result where it was done before."""
@@ -315,9 +323,7 @@ def adapt(
         # the best with this detector's tables may be another one.
         job.learn_tables({name: Model.load(name) for name in names})
         job.options()
-    if job.train_networks(from_scratch):
-        job.learn_tables({"trained": job.chooser.best()[0]})
-        job.options()
+    job.train(from_scratch)
     model, _ = job.chooser.best()
     found = reports.report(job.facts, job.chooser, at_start, model, job.validation, used)
     found["more"] = reports.more(

@@ -222,6 +222,19 @@ class Chooser:
             raise ValueError("no model fits the events: " + "; ".join(sorted(reasons)))
         return self.model, self.quality
 
+    def forget(self) -> None:
+        """Begin again: the next choice is the best so far."""
+        self.model = self.quality = None
+
+    def compare(self, name: str, model: Model, quality: Quality) -> None:
+        """Go back to a model of before, if the one so far is no better."""
+        _, found = self.best()
+        trial = Trial(name, quality)
+        is_better = found.is_better(quality)
+        if not is_better:
+            self.model, self.quality = model, quality
+        self.steps.append(("result", [trial], None if is_better else trial))
+
     def sweep(self, grid: Mapping[str, Sequence[Any]]) -> None:
         """Each option of the grid in turn: its values, the others as they are."""
         for key, values in grid.items():
