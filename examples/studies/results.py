@@ -183,7 +183,7 @@ TABLES: dict[str, Table] = {
         "; echo; ".join(
             f"python3 -m tables.robustness {SHIPPED} --only 'without cells' "
             f"--events $EVENTS/{name} --count {count}"
-            for name, count in (("test-medium", 20), ("test-full", 2))
+            for name, count in (("test-full", 2), ("test-medium", 20))
         ),
         ("test-medium", "test-full"),
         "--count 1",
