@@ -200,7 +200,7 @@ TABLES: dict[str, Table] = {
         "chain",
         "--data $EVENTS/acts-train --validation $EVENTS/acts",
         *("acts-train", "acts"),
-        sample="--steps 12 --seeds 1 --train-events 1 --validation-events 1",
+        sample="--steps 12 --seeds 1 --train-events 2 --validation-events 1",
     ),
     "detector": study(
         "open-data",
@@ -283,7 +283,7 @@ TABLES: dict[str, Table] = {
         "--data $EVENTS/train-medium "
         "--validation $EVENTS/valid-full --validation-events 1",
         *(TEN, "valid-full"),
-        sample=FEW,
+        sample=FEW.replace("--edges 300 ", ""),
     ),
     "filters": training("filters"),
     "families": training("families"),
@@ -321,7 +321,7 @@ TABLES: dict[str, Table] = {
         "retrained",
         "--data $EVENTS/train-medium --events $EVENTS/test-medium",
         *(TEN, "test-medium"),
-        sample="--steps 12 --edges 1000 --seeds 1 --train-events 1 --count 1",
+        sample="--steps 12 --edges 1000 --seeds 1 --train-events 2 --count 1",
     ),
     "costs": Table(
         "docs/tables/ranks-costs.md",
