@@ -489,9 +489,9 @@ def replaced(text: str, name: str, made: str, stamp: Mapping[str, str]) -> str:
 
 def make(name: str, table: Table, root: Path, events: Path | None) -> None:
     """Run the command of a table and write its page."""
-    stamp = stamp_of(table, root, events)
-    if table.events and "events" not in stamp:
+    if events_hash(table, root, events) is None:
         raise FileNotFoundError(f"{name}: no {' or no '.join(table.events)} in EVENTS")
+    stamp = stamp_of(table, root, events)
     made = run(table.command, root, events)
     page = root / table.page
     page.write_text(replaced(page.read_text(), name, made, stamp))
