@@ -437,8 +437,9 @@ def run(command: str, root: Path, events: Path | None, cpu: str = "") -> str:
 
 
 def stamp_of(table: Table, root: Path, events: Path | None) -> dict[str, str]:
-    """The hash of each kind; without one where its files are missing."""
-    found = zip(KINDS, (events_hash(table, root, events), sample_hash(table, root)))
+    """The hash of each kind; without one where its files are missing, or it has none."""
+    of_events = events_hash(table, root, events) if table.events else None
+    found = zip(KINDS, (of_events, sample_hash(table, root)))
     return {kind: value for kind, value in found if value is not None}
 
 

@@ -114,6 +114,8 @@ class Results(FolderCase):
         self.assertEqual(self.changes(), ["sample"])
         self.table = self.table_of("false", None)
         self.assertEqual(self.changes(), [])
+        bare = results.Table("page.md", "false", (), None)
+        self.assertEqual(results.stamp_of(bare, self.folder, None), {})
 
     def test_sample(self) -> None:
         """Every set of every table is there, with four small events or two, of which
