@@ -134,7 +134,7 @@ static int write_resolved(const struct options *o, const etx_event *event,
         options.min_hits = (int32_t)o->min_hits;
     if (etx_tracks_resolve(&left, tracks, parameters, &options) ||
         etx_tracks_write_csv(left, event, o->resolved))
-        failed = program_failed(o->resolved);
+        failed = program_failed(NULL);
     etx_tracks_free(left);
     return failed;
 }
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
         program_add_tracks(&o.files, o.tracks, o.events.item[0]);
         o.tracks = o.files.item[0];
         if (etx_tracks_read_csv(&tracks, event, o.tracks) != ETX_OK)
-            failed = program_failed(o.tracks);
+            failed = program_failed(NULL);
     }
     if (failed == 0)
         failed = fit(&o, context, event, detector, tracks);

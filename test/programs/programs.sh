@@ -228,6 +228,9 @@ exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/folder" \
     --out "$out/of-folder.csv"
 cmp "$out/parameters.csv" "$out/of-folder.csv" || fail 'fit: tracks in a folder'
 exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out"
+exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out/none.csv"
+grep -q "^etx-fit-tracks: $out/none.csv: cannot open" "$out/stderr" ||
+    fail 'fit: a file is named once'
 exits 2 "$programs/etx-fit-tracks" --event $event
 exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --max-shared 2
