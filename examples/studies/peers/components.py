@@ -43,6 +43,21 @@ def scipy_csgraph(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
     return Run(call)
 
 
+def igraph(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
+    """Its C function, without the Python objects around its labels. With a hit that has
+    no edge: a graph that was found to be connected once is not searched again."""
+    from igraph import Graph, GraphBase
+
+    edges = int(inputs["n_hits"]) + 1, np.ascontiguousarray(inputs["edges"].T)
+    given = Graph(*edges)
+
+    def call() -> Any:
+        graph = Graph(*edges) if is_from_edges else given
+        return GraphBase.connected_components(graph, mode="weak")
+
+    return Run(call, lambda labels: np.array(labels[:-1]))
+
+
 def ours(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
     context = exatrkx.Context(n_threads)
     edges = (int(inputs["n_hits"]), inputs["edges"], context)
@@ -71,10 +86,10 @@ def compare(_: Inputs, reference: np.ndarray, result: np.ndarray) -> Agreement:
 
 
 def stage(name: str, title: str, is_from_edges: bool) -> Stage:
-    both = {"SciPy csgraph": scipy_csgraph, OURS: ours}
+    all_of_them = {"SciPy csgraph": scipy_csgraph, "igraph": igraph, OURS: ours}
     implementations = tuple(
         Implementation(who, partial(prepare, is_from_edges=is_from_edges))
-        for who, prepare in both.items()
+        for who, prepare in all_of_them.items()
     )
     return Stage(name, title, "edge", make, implementations, n_edges, compare)
 
