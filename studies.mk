@@ -53,17 +53,22 @@ results results-stale: deps
 	@$(RESULTS) $(if $(filter results-stale,$@),--stale) $(TABLE)
 
 # Other software: the Python (any that has peers/requirements.txt), its arguments,
-# the C of the benchmark.
+# the C of the benchmark; PEERS_CPU=avx2 holds all to these instructions.
 PEERS := $(STUDIES)/peers
-PEERS_OUT ?= $(BUILD)/bench
-PEERS_VENV ?= $(PEERS_OUT)/venv
+PEERS_CPU ?= native
+PEERS_OUT ?= $(BUILD)/bench$(if $(filter avx2,$(PEERS_CPU)),/avx2)
+PEERS_VENV ?= $(BUILD)/bench/venv
 PEERS_ARGS ?=
+PEERS_MARCH_avx2 := haswell
+PEERS_HELD_avx2 := ETX_CPU=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 \
+    MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell FAISS_OPT_LEVEL=AVX2 \
+    LIBXSMM_TARGET=hsw
 LDLIBS_own_product = $(STATIC) $(LDLIBS_LIB)
 LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm) -lblas -ldl -lpthread
 PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so \
     $(PEERS_OUT)/xsmm_product.so $(PEERS_OUT)/own_product.so
-PEERS_FLAGS := -O3 -march=native -fopenmp -shared -fPIC
-PEERS_PYTHON = ETX_LIBRARY=$(abspath $(SHARED)) \
+PEERS_FLAGS := -O3 -march=$(or $(PEERS_MARCH_$(PEERS_CPU)),native) -fopenmp -shared -fPIC
+PEERS_PYTHON = $(PEERS_HELD_$(PEERS_CPU)) ETX_LIBRARY=$(abspath $(SHARED)) \
     ETX_NATIVE=$(abspath $(PEERS_OUT)) PYTHONDONTWRITEBYTECODE=1 \
     PYTHONPATH=$(STUDIES):bindings/python $(PEERS_VENV)/bin/python
 
