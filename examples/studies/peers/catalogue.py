@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from . import (
     components,
+    default_event,
     edge_filter,
     embedding,
     graph_network,
@@ -22,15 +23,16 @@ from .stage import Stage
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        embedding.STAGE,
+        *embedding.STAGES,
         *radius_graph.STAGES,
-        edge_filter.STAGE,
+        *edge_filter.STAGES,
         *graph_network.STAGES,
         *components.STAGES,
         triplets.STAGE,
         *linear.STAGES,
         *training.STAGES,
         whole_event.STAGE,
+        default_event.STAGE,
         trackers.STAGE,
     )
 }

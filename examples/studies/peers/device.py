@@ -142,7 +142,7 @@ def torch_gnn(
 
 
 def torch_step(inputs: Inputs, device: str, _: str) -> Run:
-    return training.pytorch_gnn(inputs, 1, device)
+    return training.pytorch_edges(inputs, 1, device)
 
 
 # ----------------------------------------------------------- ONNX Runtime --

@@ -48,6 +48,7 @@ class Row:
     threads: int
     implementation: str
     share: float = 1.0
+    rounds: bool = False
     seconds: list[float] = field(default_factory=list)  # of the whole stage
     cpu: list[float] = field(default_factory=list)  # of all threads together
     mebibytes: float = 0.0
@@ -167,7 +168,8 @@ def measure_stage(
     n_items = 0
     try:
         for chosen in stage.implementations:
-            row = Row(stage.name, hits, n_threads, chosen.name, chosen.share)
+            about = (chosen.name, chosen.share, chosen.rounds)
+            row = Row(stage.name, hits, n_threads, *about)
             rows.append(row)
             log = folder / f"{stage.name}-{chosen.name.replace(' ', '-')}.log"
             worker = Worker(stage, chosen, stored, n_threads, log)
@@ -214,8 +216,6 @@ def first_run(
     tell(f"{label(row)}: first {answer['seconds']:.3f} s")
     if answer["cpu"] > LONG * row.threads:
         row.add(answer)
-    else:
-        row.mebibytes = answer["mebibytes"]
     result: np.ndarray = np.load(path)
     return result
 

@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,13 +17,27 @@ import numpy as np
 
 Tensors = dict[str, np.ndarray]
 
-EMBEDDING_WIDTHS = (12, 512, 512, 512, 512, 8)
-EMBEDDING_OPTIONS: dict[str, Any] = {
-    "hidden": list(EMBEDDING_WIDTHS[1:-1]),
-    "n_out": EMBEDDING_WIDTHS[-1],
-    "activation": "relu",
-    "norm": "none",
-}
+
+@dataclass(frozen=True)
+class Perceptron:
+    """Linears, each but the last with norm and activation."""
+
+    widths: tuple[int, ...]
+    activation: str = "relu"
+    norm: str = "none"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        hidden = list(self.widths[1:-1])
+        return {"hidden": hidden, "activation": self.activation, "norm": self.norm}
+
+    def weights(self, prefix: str, seed: int) -> Tensors:
+        n_norms = (len(self.widths) - 2) * (self.norm != "none")
+        rng = np.random.default_rng(seed)
+        return perceptron_weights(rng, prefix, self.widths, n_norms)
+
+
+EMBEDDING = Perceptron((12, 512, 512, 512, 512, 8))
 
 # The vanilla filter of Exa.TrkX: the first linear stands alone, the others are
 # linear, tanh and one layer norm that they share.
@@ -31,6 +46,14 @@ FILTER_OPTIONS: dict[str, Any] = {
     "hidden": list(FILTER_WIDTHS[1:-1]),
     "style": "vanilla",
 }
+
+# The networks of the shipped model default. Edge features are columns here: eleven
+# of each end in place of six and nine of the edge, 22 columns in place of 21.
+DEFAULT_SHARE = 0.4  # of the hits: what its first pass leaves
+DEFAULT_EMBEDDING = Perceptron((5, 128, 128, 128, 8), "silu", "layer")
+DEFAULT_FILTER = Perceptron((22, 64, 64, 1), "relu", "layer")
+DEFAULT_GNN_OPTIONS: dict[str, Any] = {"hidden": 32, "n_iterations": 6}
+DEFAULT_GNN_FEATURES = 11
 
 # The InteractionGNN of Exa.TrkX in the form of Common_Tracking (nodes first,
 # residuals, one network for all iterations, norm and activation after every
@@ -74,9 +97,8 @@ def gnn_widths(
     }
 
 
-def embedding_weights() -> Tensors:
-    rng = np.random.default_rng(1)
-    return perceptron_weights(rng, "embedding.layers", EMBEDDING_WIDTHS, 0)
+def embedding_weights(network: Perceptron = EMBEDDING) -> Tensors:
+    return network.weights("embedding.layers", 1)
 
 
 def filter_weights() -> Tensors:
@@ -91,6 +113,22 @@ def gnn_weights(hidden: int, n_features: int = GNN_FEATURES) -> Tensors:
     for name, widths in gnn_widths(hidden, n_features).items():
         n_norms = len(widths) - 1 - (name == "decoder")
         tensors |= perceptron_weights(rng, "gnn." + name, widths, n_norms)
+    return tensors
+
+
+def default_gnn_weights() -> Tensors:
+    """Of two linears each, of which the first alone has a norm."""
+    rng = np.random.default_rng(3)
+    hidden = DEFAULT_GNN_OPTIONS["hidden"]
+    widths = {"node_encoder": (DEFAULT_GNN_FEATURES, hidden, hidden)}
+    widths["edge_encoder"] = (2 * DEFAULT_GNN_FEATURES, hidden, hidden)
+    for k in range(DEFAULT_GNN_OPTIONS["n_iterations"]):
+        for part in ("edge_network", "node_network"):
+            widths[f"{part}.{k}"] = (3 * hidden, hidden, hidden)
+    widths["decoder"] = (3 * hidden, hidden, 1)
+    tensors: Tensors = {}
+    for name, some in widths.items():
+        tensors |= perceptron_weights(rng, "gnn." + name, some, 1)
     return tensors
 
 
@@ -128,20 +166,35 @@ def stage_config(arch: str, options: dict[str, Any], n_features: int) -> dict[st
     }
 
 
-def embedding_config(radius: float) -> dict[str, Any]:
-    config = stage_config("mlp", EMBEDDING_OPTIONS, EMBEDDING_WIDTHS[0])
+def embedding_config(
+    radius: float, network: Perceptron = EMBEDDING
+) -> dict[str, Any]:
+    options = network.options | {"n_out": network.widths[-1]}
+    config = stage_config("mlp", options, network.widths[0])
     return config | {"graph": {"radius": radius}}
 
 
-def filter_config(cut: float) -> dict[str, Any]:
-    config = stage_config("edge_filter", FILTER_OPTIONS, FILTER_WIDTHS[0] // 2)
+def filter_config(
+    cut: float,
+    options: dict[str, Any] = FILTER_OPTIONS,
+    n_features: int = FILTER_WIDTHS[0] // 2,
+) -> dict[str, Any]:
+    config = stage_config("edge_filter", options, n_features)
     return config | {"edge_features": [], "cut": cut}
 
 
 def gnn_config(hidden: int, n_features: int = GNN_FEATURES) -> dict[str, Any]:
     options = {"hidden": hidden} | GNN_OPTIONS
+    return edge_network_config(options, n_features)
+
+
+def edge_network_config(options: dict[str, Any], n_features: int) -> dict[str, Any]:
     config = stage_config("interaction_network", options, n_features)
     return config | {"edge_features": []}
+
+
+def default_gnn_config() -> dict[str, Any]:
+    return edge_network_config(DEFAULT_GNN_OPTIONS, DEFAULT_GNN_FEATURES)
 
 
 def perceptron_flops(widths: Sequence[int], n_rows: int) -> float:
@@ -160,10 +213,22 @@ def gnn_flops(hidden: int, n_nodes: int, n_edges: int) -> float:
     return sum(each.values()) + (GNN_ITERATIONS - 1) * repeated
 
 
+def weight_flops(tensors: Tensors, prefix: str, n_rows: int) -> float:
+    """The same of all weights whose names start so."""
+    sizes = (v.size for k, v in tensors.items() if k.startswith(prefix) and v.ndim == 2)
+    return 2.0 * n_rows * sum(sizes)
+
+
+def default_gnn_flops(tensors: Tensors, n_nodes: int, n_edges: int) -> float:
+    return weight_flops(tensors, "gnn.node", n_nodes) + sum(
+        weight_flops(tensors, f"gnn.{part}", n_edges) for part in ("edge", "decoder")
+    )
+
+
 def embed(features: np.ndarray, tensors: Tensors) -> np.ndarray:
     """The embedding in numpy, to choose a radius by."""
     values = features
-    for k in range(len(EMBEDDING_WIDTHS) - 1):
+    for k in range(len(EMBEDDING.widths) - 1):
         if k > 0:
             values = np.maximum(values, 0)
         values = linear(values, tensors, f"embedding.layers.{k}")

@@ -8,7 +8,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,7 @@ class Graph:
         output: str,
         n_threads: int,
         providers: Sequence[str] = CPU,
+        is_int8: bool = False,
     ) -> onnxruntime.InferenceSession:
         """inputs: shapes by name; src and dst are int64, others float32."""
         kinds = dict.fromkeys(inputs, TensorProto.FLOAT)
@@ -95,8 +98,20 @@ class Graph:
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         return onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=list(providers)
+            int8(model) if is_int8 else model.SerializeToString(),
+            options,
+            providers=list(providers),
         )
+
+
+def int8(model: Any) -> bytes:
+    """The model with products of int8, scaled by the values of each call."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "int8.onnx"
+        quantize_dynamic(model, path, per_channel=True, weight_type=QuantType.QInt8)
+        return path.read_bytes()
 
 
 def in_batches(
@@ -111,20 +126,26 @@ def in_batches(
 
 
 def embedding(
-    tensors: Mapping[str, np.ndarray], n_threads: int, providers: Sequence[str] = CPU
+    tensors: Mapping[str, np.ndarray],
+    n_threads: int,
+    providers: Sequence[str] = CPU,
+    is_int8: bool = False,
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     values = "x"
-    for k in range(len(networks.EMBEDDING_WIDTHS) - 1):
+    for k in range(len(networks.EMBEDDING.widths) - 1):
         if k > 0:
             values = graph.node("Relu", values)
         values = graph.linear(values, f"embedding.layers.{k}")
-    shape = ("n", networks.EMBEDDING_WIDTHS[0])
-    return graph.session({"x": shape}, values, n_threads, providers)
+    shape = ("n", networks.EMBEDDING.widths[0])
+    return graph.session({"x": shape}, values, n_threads, providers, is_int8)
 
 
 def edge_filter(
-    tensors: Mapping[str, np.ndarray], n_threads: int, providers: Sequence[str] = CPU
+    tensors: Mapping[str, np.ndarray],
+    n_threads: int,
+    providers: Sequence[str] = CPU,
+    is_int8: bool = False,
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     n_layers = len(networks.FILTER_WIDTHS) - 1
@@ -135,7 +156,7 @@ def edge_filter(
         values = graph.norm(values, "filter.norm")
     output = graph.scores(graph.linear(values, f"filter.layers.{n_layers - 1}"))
     inputs = {"x": ("n", networks.FILTER_WIDTHS[0] // 2), "src": ("m",), "dst": ("m",)}
-    return graph.session(inputs, output, n_threads, providers)
+    return graph.session(inputs, output, n_threads, providers, is_int8)
 
 
 def interaction_network(

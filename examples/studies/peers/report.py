@@ -30,6 +30,8 @@ PACKAGES = (
     "onnx",
     "onnxruntime",
     "faiss-cpu",
+    "hnswlib",
+    "igraph",
 )
 # Each with a fastest peer of its own: on a busy machine they may differ.
 TIMES = {"median": "wall time", "median_cpu": "CPU time"}
@@ -53,33 +55,51 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             versions[package] = "missing"
     versions[OURS] = library.version()
-    return {"processor": model, "cores": os.cpu_count(), "versions": versions}
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "instructions": os.environ.get("ETX_CPU", "best"),
+        "versions": versions,
+    }
 
 
-def best_peer(rows: list[Row], time: str = "median") -> Row | None:
-    """The fastest that agrees, ours left out, by "median" or "median_cpu"."""
-    peers = [
+def fastest(rows: list[Row], time: str, is_ours: bool) -> Row | None:
+    """Of ours or of the others, those that agree, by "median" or "median_cpu"."""
+    some = [
         row
         for row in rows
         if row.seconds
-        and not row.implementation.startswith(OURS)
+        and row.implementation.startswith(OURS) == is_ours
         and row.agrees is not False
     ]
-    return min(peers, key=attrgetter(time), default=None)
+    return min(some, key=attrgetter(time), default=None)
 
 
-def speedup(rows: list[Row], time: str) -> dict[str, Any] | None:
-    """Ours against the peer that is fastest by this time."""
-    peer, mine = best_peer(rows, time), own(rows)
-    if peer is None or mine is None:
-        return None
-    seconds, ours = getattr(peer, time), getattr(mine, time)
-    return {
-        "peer": peer.implementation,
-        "peer_seconds": seconds,
-        "seconds": ours,
-        "speedup": seconds / ours,
-    }
+def best_peer(rows: list[Row], time: str = "median") -> Row | None:
+    """The fastest other in float32."""
+    return fastest([row for row in rows if not row.rounds], time, is_ours=False)
+
+
+def speedups(rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """Ours against the fastest peer, by each time: all in float32, then, where a peer
+    rounds, the fastest of ours against it."""
+    for rounds in (False, True):
+        some = [row for row in rows if row.rounds == rounds]
+        for time, unit in TIMES.items():
+            peer = fastest(some, time, is_ours=False)
+            mine = fastest(some, time, is_ours=True) if rounds else own(rows)
+            if peer is None or mine is None:
+                continue
+            seconds, ours = getattr(peer, time), getattr(mine, time)
+            yield {
+                "time": time,
+                "unit": unit,
+                "own": mine.implementation,
+                "peer": peer.implementation,
+                "peer_seconds": seconds,
+                "seconds": ours,
+                "speedup": seconds / ours,
+            }
 
 
 def own(rows: list[Row]) -> Row | None:
@@ -112,10 +132,9 @@ def as_json(rows: list[Row], limits: dict[str, float]) -> dict[str, Any]:
             for row in rows
         ],
         "speedups": [
-            {"stage": stage, "hits": hits, "time": time} | found
+            {"stage": stage, "hits": hits} | found
             for stage, hits, some in by_stage(rows)
-            for time in TIMES
-            if (found := speedup(some, time))
+            for found in speedups(some)
         ],
         "event": [
             part
@@ -129,7 +148,8 @@ def as_json(rows: list[Row], limits: dict[str, float]) -> dict[str, Any]:
 def table(rows: list[Row], limits: dict[str, float], n_threads: int) -> str:
     about = machine()
     lines = [
-        f"{about['processor']}, {n_threads} of {about['cores']} cores; float32 peak "
+        f"{about['processor']}, {n_threads} of {about['cores']} cores, "
+        f"{about['instructions']} instructions; float32 peak "
         f"{limits['peak_gflops']:.0f} GFLOP/s, STREAM triad "
         f"{limits['triad_gbytes']:.1f} GB/s",
         ", ".join(f"{name} {version}" for name, version in about["versions"].items()),
@@ -154,12 +174,11 @@ def stage_lines(
     yield f"{name}: {stage.title}; {sizes}{work}"
     yield HEADER
     yield from (row_line(row, limits) for row in rows)
-    for time, unit in TIMES.items():
-        if found := speedup(rows, time):
-            yield (
-                f"{OURS} is {found['speedup']:.2f} times as fast as "
-                f"{found['peer']} by {unit}"
-            )
+    for found in speedups(rows):
+        yield (
+            f"{found['own']} is {found['speedup']:.2f} times as fast as "
+            f"{found['peer']} by {found['unit']}"
+        )
 
 
 def row_line(row: Row, limits: dict[str, float]) -> str:

@@ -53,6 +53,7 @@ class Implementation:
     name: str
     prepare: Prepare
     compiles: bool = False  # takes long to prepare
+    rounds: bool = False  # to fewer bits than float32: timed apart from the others
     share: float = 1.0  # of the work that it does; its time is divided by this
     compare: Compare | None = None  # instead of the stage's
 
@@ -73,16 +74,37 @@ class Stage:
     flops: Callable[[Inputs], float] | None = None  # of the network as written
 
 
-def of_network(
-    pytorch: Callable[..., Run], onnx_runtime: Prepare, ours: Prepare
+def of_torch(
+    pytorch: Callable[..., Run], compiled: str = "PyTorch compiled"
 ) -> tuple[Implementation, ...]:
-    """The implementations of a perceptron."""
-    compiled = partial(pytorch, is_compiled=True)
+    """PyTorch as it is written, and compiled under this name."""
     return (
         Implementation("PyTorch", pytorch),
-        Implementation("PyTorch compiled", compiled, compiles=True),
+        Implementation(compiled, partial(pytorch, is_compiled=True), compiles=True),
+    )
+
+
+def of_network(
+    pytorch: Callable[..., Run],
+    onnx_runtime: Callable[..., Run],
+    ours: Callable[..., Run],
+) -> tuple[Implementation, ...]:
+    """The implementations of a perceptron, also with rounded products."""
+    int8 = partial(onnx_runtime, is_int8=True)
+    return (
+        *of_torch(pytorch),
         Implementation("ONNX Runtime", onnx_runtime),
         Implementation(OURS, ours),
+        Implementation("ONNX Runtime int8", int8, rounds=True, compare=ROUNDED),
+        *(
+            Implementation(
+                f"{OURS} {precision}",
+                partial(ours, precision=precision),
+                rounds=True,
+                compare=ROUNDED,
+            )
+            for precision in ("int16", "bfloat16")
+        ),
     )
 
 
@@ -106,6 +128,10 @@ def within(tolerance: float) -> Compare:
         return Agreement(difference <= tolerance, text)
 
     return compare
+
+
+# Rounded products are close to the others, and the row says how close.
+ROUNDED = within(0.5)
 
 
 def tensors_of(inputs: Inputs, prefix: str) -> Inputs:

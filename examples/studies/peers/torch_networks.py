@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from . import networks
 from .stage import Run
 
 NORM_EPS = 1e-5
+ACTIVATIONS = {"relu": nn.ReLU, "silu": nn.SiLU}
 
 
 def use_threads(n_threads: int) -> None:
@@ -78,22 +80,31 @@ def layer_norm(tensors: Mapping[str, np.ndarray], name: str) -> nn.LayerNorm:
 
 
 def perceptron(
-    tensors: Mapping[str, np.ndarray], prefix: str, n_layers: int, first: int = 0
+    tensors: Mapping[str, np.ndarray],
+    prefix: str,
+    first: int = 0,
+    activation: str = "relu",
 ) -> nn.Sequential:
-    """Linears, each with norm and ReLU where the weights hold a norm."""
+    """Linears from the first on, each with norm and activation where the weights hold
+    a norm, and all but the last with activation."""
     layers: list[nn.Module] = []
-    for k in range(first, n_layers):
-        layers.append(linear(tensors, f"{prefix}.{k}"))
-        if f"{prefix}.{k}.gain" in tensors:
-            layers += [layer_norm(tensors, f"{prefix}.{k}"), nn.ReLU()]
-    return nn.Sequential(*layers)
+    for k in count(first):
+        name = f"{prefix}.{k}"
+        if f"{name}.weight" not in tensors:
+            return nn.Sequential(*layers)
+        layers.append(linear(tensors, name))
+        if f"{name}.gain" in tensors:
+            layers.append(layer_norm(tensors, name))
+        if f"{name}.gain" in tensors or f"{prefix}.{k + 1}.weight" in tensors:
+            layers.append(ACTIVATIONS[activation]())
+    raise AssertionError
 
 
-def embedding(tensors: Mapping[str, np.ndarray]) -> nn.Module:
-    layers: list[nn.Module] = []
-    for k in range(len(networks.EMBEDDING_WIDTHS) - 1):
-        layers += [nn.ReLU()] * (k > 0) + [linear(tensors, f"embedding.layers.{k}")]
-    return nn.Sequential(*layers)
+def embedding(
+    tensors: Mapping[str, np.ndarray],
+    network: networks.Perceptron = networks.EMBEDDING,
+) -> nn.Module:
+    return perceptron(tensors, "embedding.layers", activation=network.activation)
 
 
 class Filter(nn.Module):
@@ -114,12 +125,19 @@ class Filter(nn.Module):
         return torch.sigmoid(self.last(values)[:, 0])
 
 
+def default_filter(tensors: Mapping[str, np.ndarray]) -> nn.Module:
+    layers = perceptron(tensors, "filter.layers")
+    return nn.Sequential(layers, nn.Flatten(0), nn.Sigmoid())
+
+
 class Concatenated(nn.Module):
     """A perceptron on concat[x_source, x_target, (e)] of every edge."""
 
-    def __init__(self, tensors: Mapping[str, np.ndarray], prefix: str) -> None:
+    def __init__(
+        self, tensors: Mapping[str, np.ndarray], prefix: str, activation: str = "relu"
+    ) -> None:
         super().__init__()
-        self.layers = perceptron(tensors, prefix, networks.GNN_LAYERS)
+        self.layers = perceptron(tensors, prefix, activation=activation)
 
     def forward(self, x: Tensor, e: Tensor | None, src: Tensor, dst: Tensor) -> Tensor:
         parts = [x.index_select(0, src), x.index_select(0, dst)]
@@ -130,7 +148,9 @@ class Factorised(nn.Module):
     """The same with a split first linear, the parts of the nodes once per node:
     W concat[x_source, x_target, e] = W1 x_source + W2 x_target + W3 e."""
 
-    def __init__(self, tensors: Mapping[str, np.ndarray], prefix: str) -> None:
+    def __init__(
+        self, tensors: Mapping[str, np.ndarray], prefix: str, activation: str = "relu"
+    ) -> None:
         super().__init__()
         weight = tensors[f"{prefix}.0.weight"]
         hidden = len(weight)
@@ -139,14 +159,15 @@ class Factorised(nn.Module):
         self.target = bare_linear(parts[1])
         self.edge = bare_linear(parts[2]) if len(parts) > 2 else None
         self.norm = layer_norm(tensors, f"{prefix}.0")
-        self.rest = perceptron(tensors, prefix, networks.GNN_LAYERS, first=1)
+        self.activation = ACTIVATIONS[activation]()
+        self.rest = perceptron(tensors, prefix, 1, activation)
 
     def forward(self, x: Tensor, e: Tensor | None, src: Tensor, dst: Tensor) -> Tensor:
         values = self.source(x).index_select(0, src)
         values = values + self.target(x).index_select(0, dst)
         if self.edge is not None:
             values = values + self.edge(e)
-        return self.rest(torch.relu(self.norm(values)))
+        return self.rest(self.activation(self.norm(values)))
 
 
 def sum_by_index(e: Tensor, index: Tensor, n_nodes: int) -> Tensor:
@@ -174,11 +195,10 @@ class InteractionNetwork(nn.Module):
         is_geometric: bool = False,
     ) -> None:
         super().__init__()
-        n_layers = networks.GNN_LAYERS
         on_edges = Factorised if is_factorised else Concatenated
-        self.node_encoder = perceptron(tensors, "gnn.node_encoder", n_layers)
+        self.node_encoder = perceptron(tensors, "gnn.node_encoder")
         self.edge_encoder = on_edges(tensors, "gnn.edge_encoder")
-        self.node_network = perceptron(tensors, "gnn.node_network", n_layers)
+        self.node_network = perceptron(tensors, "gnn.node_network")
         self.edge_network = on_edges(tensors, "gnn.edge_network")
         self.decoder = on_edges(tensors, "gnn.decoder")
         self.sum_at = geometric_sum() if is_geometric else sum_by_index
@@ -192,6 +212,51 @@ class InteractionNetwork(nn.Module):
             x = self.node_network(torch.cat([x, messages], 1)) + x
             e = self.edge_network(x, e, src, dst) + e
         return self.decoder(x, e, src, dst)[:, 0]
+
+
+class DefaultNetwork(nn.Module):
+    """The network of the shipped model default: edges first, each iteration with
+    networks of its own, sums at both ends side by side."""
+
+    def __init__(
+        self, tensors: Mapping[str, np.ndarray], is_factorised: bool = False
+    ) -> None:
+        super().__init__()
+        on_edges = Factorised if is_factorised else Concatenated
+        each = range(networks.DEFAULT_GNN_OPTIONS["n_iterations"])
+
+        def nodes(name: str) -> nn.Module:
+            return perceptron(tensors, f"gnn.{name}", activation="silu")
+
+        self.node_encoder = nodes("node_encoder")
+        self.edge_encoder = Concatenated(tensors, "gnn.edge_encoder", "silu")
+        self.edges = nn.ModuleList(
+            on_edges(tensors, f"gnn.edge_network.{k}", "silu") for k in each
+        )
+        self.nodes = nn.ModuleList(nodes(f"node_network.{k}") for k in each)
+        self.decoder = on_edges(tensors, "gnn.decoder", "silu")
+
+    def forward(self, features: Tensor, src: Tensor, dst: Tensor) -> Tensor:
+        x = self.node_encoder(features)
+        e = self.edge_encoder(features, None, src, dst)
+        for edges, nodes in zip(self.edges, self.nodes, strict=True):
+            e = edges(x, e, src, dst) + e
+            messages = [sum_by_index(e, end, x.shape[0]) for end in (dst, src)]
+            x = nodes(torch.cat([x, *messages], 1)) + x
+        return self.decoder(x, e, src, dst)[:, 0]
+
+
+class EdgeFilter(nn.Module):
+    """Logits of edges by the filter of default, for training."""
+
+    def __init__(
+        self, tensors: Mapping[str, np.ndarray], is_factorised: bool = False
+    ) -> None:
+        super().__init__()
+        self.pairs = Concatenated(tensors, "filter.layers")
+
+    def forward(self, features: Tensor, src: Tensor, dst: Tensor) -> Tensor:
+        return self.pairs(features, None, src, dst)[:, 0]
 
 
 def edge_loss(

@@ -15,8 +15,9 @@ from typing import Any
 import exatrkx
 import numpy as np
 
-from . import networks
+from . import graph_network, networks
 from .event import Event, make_event, radius_of, true_edges
+from .graph_network import FACTORISED
 from .library import make_model
 from .stage import (
     OURS,
@@ -27,18 +28,18 @@ from .stage import (
     Stage,
     n_edges,
     n_hits,
-    tensors_of,
+    of_torch,
 )
 
 LEARNING_RATE, WEIGHT_DECAY, CLIP = 1e-3, 0.01, 1.0
 MANY_STEPS = 1_000_000
 PAIRS_PER_HIT = 10
+SPACE = 3  # columns by whose distance hits are joined for the edge networks
 POSITIVE_WEIGHT, MARGIN = 4.0, 1.0
 TOLERANCE = 1e-4
 PAIR_TOLERANCE = 0.03  # where each draws its own pairs
 GNN_HIDDEN = 64
 GNN_SHARE = 0.1  # of the hits, with ten edges each
-GNN_SCALES = (("r", 1000.0), ("phi", np.pi), ("z", 1000.0))
 
 
 def truth_of(event: Event) -> Inputs:
@@ -55,19 +56,37 @@ def truth_of(event: Event) -> Inputs:
     }
 
 
-def make_embedding(n_hits: int) -> Inputs:
+def make_embedding(
+    n_hits: int, network: networks.Perceptron = networks.EMBEDDING
+) -> Inputs:
     event = make_event(n_hits)
-    features = event.features(networks.EMBEDDING_WIDTHS[0])
-    return truth_of(event) | {"features": features} | networks.embedding_weights()
+    features = {"features": event.features(network.widths[0])}
+    return truth_of(event) | features | networks.embedding_weights(network)
 
 
 def make_gnn(n_hits: int) -> Inputs:
+    weights = networks.gnn_weights(GNN_HIDDEN)
+    return make_edges(n_hits, networks.GNN_FEATURES) | weights
+
+
+def make_default_gnn(n_hits: int) -> Inputs:
+    weights = networks.default_gnn_weights()
+    return make_edges(n_hits, networks.DEFAULT_GNN_FEATURES) | weights
+
+
+def make_filter(n_hits: int) -> Inputs:
+    weights = networks.DEFAULT_FILTER.weights("filter.layers", 2)
+    return make_edges(n_hits, networks.DEFAULT_FILTER.widths[0] // 2) | weights
+
+
+def make_edges(n_hits: int, n_features: int) -> Inputs:
     from scipy.spatial import cKDTree
 
     event = make_event(round(n_hits * GNN_SHARE))
-    features = event.features(networks.GNN_FEATURES)
-    radius = radius_of(features, 2 * PAIRS_PER_HIT)
-    src, dst = np.sort(cKDTree(features).query_pairs(radius, output_type="ndarray")).T
+    features = event.features(n_features)
+    space = features[:, :SPACE]
+    radius = radius_of(space, 2 * PAIRS_PER_HIT)
+    src, dst = np.sort(cKDTree(space).query_pairs(radius, output_type="ndarray")).T
     order = np.lexsort((src, dst))
     edges = np.stack((src[order], dst[order]))
     inputs = truth_of(event)
@@ -75,12 +94,11 @@ def make_gnn(n_hits: int) -> Inputs:
     is_true = np.isin(edges[0] * len(event) + edges[1], true[0] * len(event) + true[1])
     # The graph of the trainer is that of an embedding which changes nothing.
     identity = {
-        "embedding.layers.0.weight": np.eye(3, dtype=np.float32),
-        "embedding.layers.0.bias": np.zeros(3, np.float32),
+        "embedding.layers.0.weight": np.eye(SPACE, n_features, dtype=np.float32),
+        "embedding.layers.0.bias": np.zeros(SPACE, np.float32),
     }
     inputs |= {"features": features, "radius": np.array(radius)}
-    inputs |= {"edges": edges, "is_true": is_true}
-    return inputs | identity | networks.gnn_weights(GNN_HIDDEN)
+    return inputs | {"edges": edges, "is_true": is_true} | identity
 
 
 def alone(_: exatrkx.Trainer) -> None:
@@ -114,7 +132,7 @@ def trainer(
         "optimiser": {"weight_decay": WEIGHT_DECAY, "gradient_clip": CLIP},
         "augmentation": dict.fromkeys(("rotate_phi", "reflect_z", "reflect_y"), False),
     }
-    tensors = tensors_of(inputs, "embedding.") | tensors_of(inputs, "gnn.")
+    tensors = {name: value for name, value in inputs.items() if "." in name}
     start = make_model(model, tensors)
     trains = exatrkx.Trainer(config | common, start=start, context=context)
     join(trains)
@@ -127,9 +145,15 @@ def trainer(
     return Run(call)
 
 
-def pytorch(network: Any, loss_of: Callable[[], Any]) -> Run:
+def pytorch(
+    network: Any, loss_of: Callable[[], Any], is_compiled: bool = False
+) -> Run:
     """AdamW with a bound on the gradient; biases and norms do not decay."""
     import torch
+
+    if is_compiled:
+        loss_of = torch.compile(loss_of, dynamic=False)
+        loss_of().backward()
 
     def group(parameters: Iterable[Any], decay: float) -> dict[str, Any]:
         return {"params": list(parameters), "weight_decay": decay}
@@ -141,6 +165,7 @@ def pytorch(network: Any, loss_of: Callable[[], Any]) -> Run:
             group((p for p in parameters if p.ndim == 1), 0.0),
         ],
         lr=LEARNING_RATE,
+        fused=True,
     )
 
     def call() -> np.ndarray:
@@ -154,14 +179,19 @@ def pytorch(network: Any, loss_of: Callable[[], Any]) -> Run:
     return Run(call)
 
 
-def pytorch_embedding(inputs: Inputs, n_threads: int) -> Run:
+def pytorch_embedding(
+    inputs: Inputs,
+    n_threads: int,
+    is_compiled: bool = False,
+    shape: networks.Perceptron = networks.EMBEDDING,
+) -> Run:
     import torch
 
     from . import torch_networks
 
     torch_networks.use_threads(n_threads)
     torch.manual_seed(1)
-    network = torch_networks.embedding(inputs)
+    network = torch_networks.embedding(inputs, shape)
     names = ("features", "particle", "true_edges")
     features, particle, true = (torch.from_numpy(inputs[name]) for name in names)
     n_hits = len(features)
@@ -173,21 +203,24 @@ def pytorch_embedding(inputs: Inputs, n_threads: int) -> Run:
     def loss_of() -> torch.Tensor:
         pairs = torch.randint(n_hits, (2, n_hits * PAIRS_PER_HIT))
         first, second = particle[pairs[0]], particle[pairs[1]]
-        pairs = pairs[:, (first != second) | (first == 0)]
+        others = (first != second) | (first == 0)
         points = network(features)
         distance = (squares(points, pairs) + 1e-12).sqrt()
-        repelled = (MARGIN - distance).clamp(min=0).square().mean()
-        return POSITIVE_WEIGHT * squares(points, true).mean() + repelled
+        repelled = ((MARGIN - distance).clamp(min=0).square() * others).sum()
+        attracted = squares(points, true).mean()
+        return POSITIVE_WEIGHT * attracted + repelled / others.sum()
 
-    return pytorch(network, loss_of)
+    return pytorch(network, loss_of, is_compiled)
 
 
-def ours_embedding(inputs: Inputs, n_threads: int) -> Run:
+def ours_embedding(
+    inputs: Inputs, n_threads: int, shape: networks.Perceptron = networks.EMBEDDING
+) -> Run:
     n_pairs = len(inputs["position"]) * PAIRS_PER_HIT
     return trainer(
         inputs,
         exatrkx.Context(n_threads),
-        {"embedding": networks.embedding_config(1.0)},
+        {"embedding": networks.embedding_config(1.0, shape)},
         {
             "stage": "embedding",
             "truth": {"min_pt": 0.0, "low_pt_weight": 1.0},
@@ -198,12 +231,18 @@ def ours_embedding(inputs: Inputs, n_threads: int) -> Run:
     )
 
 
-def pytorch_gnn(inputs: Inputs, n_threads: int, device: str = "cpu") -> Run:
+def pytorch_edges(
+    inputs: Inputs,
+    n_threads: int,
+    device: str = "cpu",
+    is_compiled: bool = False,  # with split first layers
+    network: str = "InteractionNetwork",  # of torch_networks
+) -> Run:
     from . import torch_networks
 
     torch_networks.use_threads(n_threads)
-    network = torch_networks.InteractionNetwork(inputs).to(device)
-    return pytorch(network, torch_networks.edge_loss(inputs, network))
+    made = getattr(torch_networks, network)(inputs, is_compiled).to(device)
+    return pytorch(made, torch_networks.edge_loss(inputs, made), is_compiled)
 
 
 def ours_gnn(
@@ -213,20 +252,44 @@ def ours_gnn(
     join: Callable[[exatrkx.Trainer], None] = alone,
     context: exatrkx.Context | None = None,
 ) -> Run:
-    space = {
-        "arch": "mlp",
-        "options": {"hidden": [], "n_out": 3, "norm": "none"},
-        "node_features": [{"name": n, "scale": s} for n, s in GNN_SCALES],
-        "graph": {"radius": float(inputs["radius"])},
-    }
+    context = context or exatrkx.Context(n_threads)
+    network = {"gnn": networks.gnn_config(GNN_HIDDEN)}
+    return ours_edges(inputs, context, network, {"graphs": n_graphs}, join)
+
+
+def ours_default_gnn(inputs: Inputs, n_threads: int) -> Run:
+    network = {"gnn": networks.default_gnn_config()}
+    return ours_edges(inputs, exatrkx.Context(n_threads), network)
+
+
+def ours_filter(inputs: Inputs, n_threads: int) -> Run:
+    n_features = inputs["features"].shape[1]
+    options = networks.DEFAULT_FILTER.options
+    network = {"filter": networks.filter_config(0.5, options, n_features)}
+    all_edges = {"false_per_true": 0}
+    return ours_edges(inputs, exatrkx.Context(n_threads), network, all_edges)
+
+
+def ours_edges(
+    inputs: Inputs,
+    context: exatrkx.Context,
+    network: dict[str, Any],
+    sampling: dict[str, Any] | None = None,
+    join: Callable[[exatrkx.Trainer], None] = alone,
+) -> Run:
+    """Steps of an edge network on all edges of the space of the first columns."""
+    (stage,) = network
+    space = {"hidden": [], "n_out": SPACE, "norm": "none"}
+    config = networks.stage_config("mlp", space, inputs["features"].shape[1])
+    config |= {"graph": {"radius": float(inputs["radius"])}}
     return trainer(
         inputs,
-        context or exatrkx.Context(n_threads),
-        {"embedding": space, "gnn": networks.gnn_config(GNN_HIDDEN)},
+        context,
+        {"embedding": config} | network,
         {
-            "stage": "gnn",
+            "stage": stage,
             "truth": {"min_pt": 0.0, "low_pt_weight": 1.0, "same_particle": "false"},
-            "sampling": {"hits": 0, "edges": 0, "graphs": n_graphs},
+            "sampling": {"hits": 0, "edges": 0} | (sampling or {}),
             "loss": {"positive_weight": 1.0},
         },
         join,
@@ -245,37 +308,72 @@ def compare(
     )
 
 
-def training_flops(inputs: Inputs) -> float:
-    """Backward is twice forward."""
-    if "edges" not in inputs:
-        widths = networks.EMBEDDING_WIDTHS
-        return 3 * networks.perceptron_flops(widths, n_hits(inputs))
-    return 3 * networks.gnn_flops(GNN_HIDDEN, n_hits(inputs), n_edges(inputs))
+def step(
+    name: str,
+    title: str,
+    make: Callable[[int], Inputs],
+    implementations: tuple[Implementation, ...],
+    flops: Callable[[Inputs], float],
+) -> Stage:
+    """A stage; backward is twice forward."""
+    is_of_hits = "embedding" in name
+    return Stage(
+        name=name,
+        title=f"step of the {title}",
+        item="hit" if is_of_hits else "edge",
+        make=make,
+        implementations=implementations,
+        compare=partial(compare, tolerance=PAIR_TOLERANCE if is_of_hits else TOLERANCE),
+        n_items=n_hits if is_of_hits else n_edges,
+        flops=lambda inputs: 3 * flops(inputs),
+    )
 
 
-def both(pytorch_step: Any, our_step: Any) -> tuple[Implementation, ...]:
-    return Implementation("PyTorch", pytorch_step), Implementation(OURS, our_step)
+def embedding_step(name: str, title: str, shape: networks.Perceptron) -> Stage:
+    return step(
+        name,
+        f"embedding{title}, ten random pairs per hit",
+        partial(make_embedding, network=shape),
+        (
+            *of_torch(partial(pytorch_embedding, shape=shape)),
+            Implementation(OURS, partial(ours_embedding, shape=shape)),
+        ),
+        lambda inputs: networks.perceptron_flops(shape.widths, n_hits(inputs)),
+    )
 
 
 STAGES = (
-    Stage(
-        name="train_embedding",
-        title="step of the embedding, ten random pairs per hit",
-        item="hit",
-        make=make_embedding,
-        implementations=both(pytorch_embedding, ours_embedding),
-        compare=partial(compare, tolerance=PAIR_TOLERANCE),
-        n_items=n_hits,
-        flops=training_flops,
+    embedding_step("train_embedding", "", networks.EMBEDDING),
+    step(
+        "train_gnn64",
+        "interaction network, width 64",
+        make_gnn,
+        (*of_torch(pytorch_edges, FACTORISED), Implementation(OURS, ours_gnn)),
+        partial(graph_network.flops, hidden=GNN_HIDDEN),
     ),
-    Stage(
-        name="train_gnn64",
-        title="step of the interaction network, width 64",
-        item="edge",
-        make=make_gnn,
-        implementations=both(pytorch_gnn, ours_gnn),
-        compare=partial(compare, tolerance=TOLERANCE),
-        n_items=n_edges,
-        flops=training_flops,
+    embedding_step(
+        "train_default_embedding", " of default", networks.DEFAULT_EMBEDDING
+    ),
+    step(
+        "train_default_filter",
+        "filter of default",
+        make_filter,
+        (
+            *of_torch(partial(pytorch_edges, network="EdgeFilter")),
+            Implementation(OURS, ours_filter),
+        ),
+        lambda inputs: networks.perceptron_flops(
+            networks.DEFAULT_FILTER.widths, n_edges(inputs)
+        ),
+    ),
+    step(
+        "train_default_gnn",
+        "interaction network of default",
+        make_default_gnn,
+        (
+            *of_torch(partial(pytorch_edges, network="DefaultNetwork"), FACTORISED),
+            Implementation(OURS, ours_default_gnn),
+        ),
+        graph_network.default_flops,
     ),
 )

@@ -38,7 +38,7 @@ def make(n_hits: int, hidden: int = GNN_HIDDEN) -> Inputs:
     from scipy.spatial import cKDTree
 
     event = make_event(n_hits)
-    features = event.features(networks.EMBEDDING_WIDTHS[0])
+    features = event.features(networks.EMBEDDING.widths[0])
     weights = networks.embedding_weights() | networks.filter_weights()
     points = networks.embed(features, weights)
     radius = radius_of(points, NEIGHBOURS)

@@ -80,9 +80,18 @@ class Peers(unittest.TestCase):
     def test_training(self) -> None:
         self.check("train_embedding")
         self.check("train_gnn64")
+        self.check("train_default_embedding")
+        self.check("train_default_filter")
+        self.check("train_default_gnn")
+
+    def test_default_networks(self) -> None:
+        self.check("default_embedding")
+        self.check("default_filter")
+        self.check("default_gnn")
 
     def test_whole_event(self) -> None:
         self.check("event")
+        self.check("default_event")
 
     def test_precision(self) -> None:
         """A line for each precision that the processor has, and nearly the
