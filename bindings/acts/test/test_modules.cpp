@@ -22,6 +22,16 @@
 #include <ActsPlugins/Gnn/GraphStoreHook.hpp>
 #include <ActsPlugins/Gnn/TruthGraphMetricsHook.hpp>
 #define HAS_BOOST_AND_HOOKS
+#elif __has_include(<Acts/Plugins/Gnn/BoostTrackBuilding.hpp>)
+#include <Acts/Plugins/Gnn/BoostTrackBuilding.hpp>
+#include <Acts/Plugins/Gnn/GraphStoreHook.hpp>
+#include <Acts/Plugins/Gnn/TruthGraphMetricsHook.hpp>
+#define HAS_BOOST_AND_HOOKS
+#elif __has_include(<Acts/Plugins/ExaTrkX/BoostTrackBuilding.hpp>)
+#include <Acts/Plugins/ExaTrkX/BoostTrackBuilding.hpp>
+#include <Acts/Plugins/ExaTrkX/GraphStoreHook.hpp>
+#include <Acts/Plugins/ExaTrkX/TruthGraphMetricsHook.hpp>
+#define HAS_BOOST_AND_HOOKS
 #endif
 
 namespace
