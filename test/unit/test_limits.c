@@ -160,3 +160,27 @@ ETX_TEST(test_limits_free_edges, .rows = 2)
     check(etx_graph_build_radius(&graph, context, n, 3, points, NULL, &options),
         _i, ETX_ERR_LIMIT, "max_edges = 16777216");
 }
+
+ETX_TEST(test_limits_dimensions, .rows = 2)
+{
+    static const float zeros[2 * 1025];
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = NULL;
+
+    check(etx_graph_build_radius(
+              &graph, context, 2, 1024 + _i, zeros, NULL, NULL),
+        _i, ETX_ERR_ARGUMENT, "n_dim 1025 is not in 1..1024");
+}
+
+ETX_TEST(test_limits_parts, .rows = 2)
+{
+    static const float zeros[6];
+    scoped_event *event = etx_test_event(2, zeros);
+    scoped_graph *graph = NULL;
+    int32_t owners[2];
+
+    ck_assert_ok(etx_graph_from_edges(
+        &graph, 2, 1, (const int32_t[]){0}, (const int32_t[]){1}, NULL, NULL));
+    check(etx_graph_partition(owners, graph, event, 65536 + _i, 0), _i,
+        ETX_ERR_ARGUMENT, "n_parts 65537 is not in 1..65536");
+}

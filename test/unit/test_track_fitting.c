@@ -715,26 +715,52 @@ ETX_TEST(test_track_fitting_polls)
     ck_assert_int_ge(n_polls, FIT_MAX_TRACKS + n_outliers);
 }
 
-/* Hits on a line, as without a field: no helix leads through three of them. */
-ETX_TEST(test_track_fitting_straight)
+/* One track of the first n hits, on a line, as without a field, each on a
+ * module of its own that faces x. */
+static void set_on_line(struct fit_sample *sample, int64_t n)
 {
     static const float step[3] = {100.0f, 0.0f, 10.0f};
-    static const float axes[9] = {0, 0, 1, 1, 0, 0, 0, 1, 0}; /* facing x */
+    static const float axes[9] = {0, 0, 1, 1, 0, 0, 0, 1, 0};
+
+    for (int64_t i = 0; i < sample->n_hits; i++) {
+        struct etx_detector_module *module = &sample->module[i];
+
+        for (int k = 0; k < 3; k++)
+            sample->position[3 * i + k] = (float)(i + 1) * step[k];
+        memcpy(module->rotation, axes, sizeof axes);
+        memcpy(module->center, sample->position + 3 * i, sizeof module->center);
+        sample->volume_id[i] = module->volume_id = 1;
+        sample->layer_id[i] = module->layer_id = 1;
+        sample->module_id[i] = module->module_id = (int32_t)i;
+        sample->label[i] = i < n ? 0 : -1;
+    }
+}
+
+/* No helix leads through three of the hits. */
+ETX_TEST(test_track_fitting_straight)
+{
     scoped struct fit_sample *sample = new_fit_sample(1, 0.0, 0.0);
     scoped_tracks *tracks = fit_tracks_of(sample);
     const etx_fit_options options = options_with(0.0f);
     etx_track_parameters out;
 
-    for (int l = 0; l < FIT_N_LAYERS; l++) {
-        for (int k = 0; k < 3; k++)
-            sample->position[3 * l + k] = (float)(l + 1) * step[k];
-        memcpy(sample->module[l].rotation, axes, sizeof axes);
-        memcpy(sample->module[l].center, sample->position + 3 * l,
-            sizeof sample->module[l].center);
-    }
+    set_on_line(sample, FIT_N_LAYERS);
     fit(&out, NULL, sample, tracks, 1, &options);
     ck_assert_int_eq(out.n_degrees, 2 * FIT_N_LAYERS - ETX_N_FIT);
     ck_assert_double_eq_tol(out.q_over_pt, 0.0, 1e-6);
+}
+
+/* A track of 64 hits is fitted, one of 65 is not. */
+ETX_TEST(test_track_fitting_most_hits, .rows = 2)
+{
+    scoped struct fit_sample *sample = new_fit_sample(7, 0.0, 0.0);
+    const etx_fit_options options = options_with(0.0f);
+    etx_track_parameters out;
+
+    set_on_line(sample, 64 + _i);
+    scoped_tracks *tracks = fit_tracks_of(sample);
+    fit(&out, NULL, sample, tracks, 1, &options);
+    ck_assert_int_eq(out.n_degrees, _i == 0 ? 2 * 64 - ETX_N_FIT : 0);
 }
 
 /* Without the hits of a layer in between, a track has one hole; without the
