@@ -131,7 +131,7 @@ def within(tolerance: float) -> Compare:
 
 
 # Rounded products are close to the others, and the row says how close.
-ROUNDED = within(0.5)
+ROUNDED = within(0.1)
 
 
 def tensors_of(inputs: Inputs, prefix: str) -> Inputs:
