@@ -17,10 +17,10 @@ from support import PACKAGE, ROOT, LibraryCase, needs
 
 import exatrkx
 
-N_EVENTS = 40
+N_EVENTS = int(os.environ.get("ETX_CLUSTER_EVENTS", "40"))
 PAGE = ROOT / "docs" / "howto" / "cluster.md"
-# As the page, but for the worker that gets one of the events first.
-DRIVER = '''
+# As the page, but for the worker that gets the event in the middle first.
+DRIVER = f'''
 import os
 import signal
 import sys
@@ -31,19 +31,21 @@ import exatrkx
 from distributed import Client
 
 
-def find(prefix, out):
+def find(prefix, model, detector, out):
     mark = out.with_name("killed")
-    if prefix.endswith("17") and not mark.exists():
+    if prefix.endswith("{N_EVENTS // 2:09d}") and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return cluster.find(prefix, out)
+    return cluster.find(prefix, model, detector, out)
 
 
 if __name__ == "__main__":
     folder, out = map(Path, sys.argv[1:])
     with Client(n_workers=2, threads_per_worker=1) as client:
         names = exatrkx.Events(folder).names
-        print("\\n".join(client.gather(client.map(find, names, out=out))))
+        load = (client.submit(kind.load) for kind in (exatrkx.Model, exatrkx.Detector))
+        same = dict(zip(("model", "detector"), load), out=out)
+        print("\\n".join(client.gather(client.map(find, names, **same))))
 '''
 
 
