@@ -51,7 +51,7 @@ ar rcs "$build/libfuzz.a" "$build/support.o" "$build/objects.o"
 
 # Numbers of these inputs are text, or say which call: what the library compares is
 # found in none of them, and most of it comes from networks and sorts. To count how
-# often each of their thousand places is reached takes a fifth of the time of calls.
+# often each of thousands of edges is reached takes a fifth of the time of calls.
 forget=
 for compared in 1 2 4 8; do
     forget="$forget -Wl,--wrap=__sanitizer_cov_trace_cmp$compared"
