@@ -8,11 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import exatrkx
 import numpy as np
 
 from .event import filtered_edges, make_event
-from .library import graph_from_edges, label_components
+from .library import graph_from_edges, label_components, make_context
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_edges
 
 EDGES_PER_HIT = 10
@@ -59,7 +58,7 @@ def igraph(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
 
 
 def ours(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
-    context = exatrkx.Context(n_threads)
+    context = make_context(n_threads)
     edges = (int(inputs["n_hits"]), inputs["edges"], context)
     given = graph_from_edges(*edges)
 

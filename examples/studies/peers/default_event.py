@@ -13,6 +13,7 @@ from functools import partial
 import exatrkx
 import numpy as np
 
+from .library import make_context
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage
 
 GOLDEN_SECTION = 0.61803398875
@@ -46,10 +47,10 @@ def ours(inputs: Inputs, n_threads: int, is_first: bool) -> Run:
         modules=inputs["modules"],
         cell_features=inputs["cell_features"],
     )
-    kept = exatrkx.Context(n_threads)
+    kept = make_context(n_threads)
 
     def call() -> exatrkx.Tracks:
-        context = exatrkx.Context(n_threads) if is_first else kept
+        context = make_context(n_threads) if is_first else kept
         return exatrkx.find_tracks(model, event, context)
 
     if not is_first:

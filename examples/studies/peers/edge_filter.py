@@ -13,7 +13,7 @@ import numpy as np
 
 from . import networks
 from .event import filtered_edges, make_event
-from .library import graph_from_edges, make_model
+from .library import graph_from_edges, make_context, make_model
 from .stage import (
     OURS,
     Implementation,
@@ -100,7 +100,7 @@ def ours(
     precision: str = "float32",
     is_default: bool = False,
 ) -> Run:
-    context = context or exatrkx.Context(n_threads, precision=precision)
+    context = context or make_context(n_threads, precision=precision)
     # Scores are above zero: all edges pass, with their scores.
     options = networks.DEFAULT_FILTER.options if is_default else networks.FILTER_OPTIONS
     n_features = inputs["features"].shape[1]

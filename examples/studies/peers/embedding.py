@@ -13,7 +13,7 @@ import numpy as np
 
 from . import networks
 from .event import make_event
-from .library import make_model
+from .library import make_context, make_model
 from .stage import (
     OURS,
     Implementation,
@@ -74,7 +74,7 @@ def ours(
     precision: str = "float32",
     network: Network = networks.EMBEDDING,
 ) -> Run:
-    context = context or exatrkx.Context(n_threads, precision=precision)
+    context = context or make_context(n_threads, precision=precision)
     config = {"embedding": networks.embedding_config(1.0, network)}
     model = make_model(config, tensors_of(inputs, "embedding."))
     event = exatrkx.Event.from_arrays(inputs["position"], features=inputs["features"])

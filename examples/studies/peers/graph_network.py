@@ -13,7 +13,7 @@ import numpy as np
 
 from . import networks
 from .event import filtered_edges, make_event
-from .library import graph_from_edges, make_model, score
+from .library import graph_from_edges, make_context, make_model, score
 from .stage import (
     OURS,
     Implementation,
@@ -94,7 +94,7 @@ def of_config(
     config: dict[str, Any],
     context: exatrkx.Context | None = None,
 ) -> Run:
-    context = context or exatrkx.Context(n_threads)
+    context = context or make_context(n_threads)
     model = make_model({"gnn": config}, tensors_of(inputs, "gnn."))
     event = exatrkx.Event.from_arrays(inputs["position"], features=inputs["features"])
     graph = graph_from_edges(len(event), inputs["edges"], context)

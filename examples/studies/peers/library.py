@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,12 @@ from exatrkx.files import safetensors
 
 def version() -> str:
     return str(_library.library.etx_version().decode())
+
+
+def make_context(n_threads: int, precision: str = "float32") -> exatrkx.Context:
+    """At the level that ETX_CPU names, as the programs have it."""
+    level = os.environ.get("ETX_CPU", "best")
+    return exatrkx.Context(n_threads, precision=precision, cpu_level=level)
 
 
 def make_model(

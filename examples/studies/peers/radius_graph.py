@@ -18,6 +18,7 @@ import numpy as np
 
 from .event import Event, make_event, points_of_balls, points_of_tracks, radius_of
 from .limits import native
+from .library import make_context
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage
 
 NEIGHBOURS = 60
@@ -167,7 +168,7 @@ def hnsw(inputs: Inputs, n_threads: int) -> Run:
 
 
 def ours(inputs: Inputs, n_threads: int) -> Run:
-    context = exatrkx.Context(n_threads)
+    context = make_context(n_threads)
     points, radius = inputs["points"], float(inputs["radius"])
     return Run(
         lambda: exatrkx.Graph.radius(points, radius, context=context),

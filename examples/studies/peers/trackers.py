@@ -21,6 +21,7 @@ import exatrkx
 import numpy as np
 from exatrkx.files import event_files, trackml_csv
 
+from .library import make_context
 from .stage import OURS, Implementation, Inputs, Run, Stage
 
 SHIPPED = "examples/data"
@@ -51,7 +52,7 @@ def read_events(inputs: Inputs) -> list[exatrkx.Event]:
 
 def ours(inputs: Inputs, n_threads: int, model: str = "default") -> Run:
     events = read_events(inputs)
-    context = exatrkx.Context(n_threads)
+    context = make_context(n_threads)
     loaded = exatrkx.Model.load(model)
 
     def call() -> list[exatrkx.Tracks]:

@@ -18,7 +18,7 @@ import numpy as np
 from . import graph_network, networks
 from .event import Event, make_event, radius_of, true_edges
 from .graph_network import FACTORISED
-from .library import make_model
+from .library import make_context, make_model
 from .stage import (
     OURS,
     Agreement,
@@ -219,7 +219,7 @@ def ours_embedding(
     n_pairs = len(inputs["position"]) * PAIRS_PER_HIT
     return trainer(
         inputs,
-        exatrkx.Context(n_threads),
+        make_context(n_threads),
         {"embedding": networks.embedding_config(1.0, shape)},
         {
             "stage": "embedding",
@@ -252,14 +252,14 @@ def ours_gnn(
     join: Callable[[exatrkx.Trainer], None] = alone,
     context: exatrkx.Context | None = None,
 ) -> Run:
-    context = context or exatrkx.Context(n_threads)
+    context = context or make_context(n_threads)
     network = {"gnn": networks.gnn_config(GNN_HIDDEN)}
     return ours_edges(inputs, context, network, {"graphs": n_graphs}, join)
 
 
 def ours_default_gnn(inputs: Inputs, n_threads: int) -> Run:
     network = {"gnn": networks.default_gnn_config()}
-    return ours_edges(inputs, exatrkx.Context(n_threads), network)
+    return ours_edges(inputs, make_context(n_threads), network)
 
 
 def ours_filter(inputs: Inputs, n_threads: int) -> Run:
@@ -267,7 +267,7 @@ def ours_filter(inputs: Inputs, n_threads: int) -> Run:
     options = networks.DEFAULT_FILTER.options
     network = {"filter": networks.filter_config(0.5, options, n_features)}
     all_edges = {"false_per_true": 0}
-    return ours_edges(inputs, exatrkx.Context(n_threads), network, all_edges)
+    return ours_edges(inputs, make_context(n_threads), network, all_edges)
 
 
 def ours_edges(

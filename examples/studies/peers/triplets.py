@@ -5,11 +5,10 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import exatrkx
 import numpy as np
 
 from .event import filtered_edges, make_event
-from .library import graph_from_edges
+from .library import graph_from_edges, make_context
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_edges
 
 DOUBLETS_PER_HIT = 15
@@ -58,7 +57,7 @@ def scipy(inputs: Inputs, n_threads: int) -> Run:
 
 
 def ours(inputs: Inputs, n_threads: int) -> Run:
-    context = exatrkx.Context(n_threads)
+    context = make_context(n_threads)
     doublets = graph_from_edges(int(inputs["n_hits"]), inputs["edges"], context)
     return Run(
         lambda: doublets.to_triplets(context=context),

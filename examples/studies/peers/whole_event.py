@@ -16,7 +16,7 @@ import numpy as np
 
 from . import networks
 from .event import make_event, radius_of
-from .library import make_model
+from .library import make_context, make_model
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_hits
 
 NEIGHBOURS = 100  # per hit: five million pairs of 100 000 hits
@@ -63,7 +63,7 @@ def ours(
     hidden: int = GNN_HIDDEN,
     context: exatrkx.Context | None = None,
 ) -> Run:
-    context = context or exatrkx.Context(n_threads)
+    context = context or make_context(n_threads)
     features = inputs["features"]
     config = {
         "embedding": networks.embedding_config(float(inputs["radius"])),

@@ -71,6 +71,15 @@ class Peers(unittest.TestCase):
         self.check("components")
         self.check("components_of_edges")
 
+    def test_instructions(self) -> None:
+        """Contexts are held to ETX_CPU, which bfloat16 cannot be computed at."""
+        import exatrkx
+        from peers.library import make_context
+
+        with mock.patch.dict(os.environ, {"ETX_CPU": "avx2"}):
+            with self.assertRaises(exatrkx.UnsupportedError):
+                make_context(N_THREADS, "bfloat16")
+
     def test_triplets(self) -> None:
         self.check("triplets")
 

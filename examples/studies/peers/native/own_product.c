@@ -30,6 +30,9 @@ int32_t own_product(float *out, const float *x, const float *weight,
     if (status != ETX_OK)
         return (int32_t)status;
     options.n_threads = n_threads;
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    options.cpu_level = ETX_CPU_AVX2;
+#endif
     status = etx_context_create(&context, &options);
     if (status == ETX_OK)
         status = context->ops->mlp(context->stream, &args);
