@@ -31,9 +31,13 @@
 #define MAX_SKIPPED    2 /* hits that a step may pass over */
 #define SKIPPED_WEIGHT 0.02
 #define MIN_FRACTION   0.002 /* of the hits on a layer that are followed so */
+/* Of the hits on a layer have a helix before them: outward from the innermost
+ * layers only particles have one that turned back, and they tell nothing. */
+#define MIN_PREDICTED 0.05
 
 struct learning {
     struct etx_completion *table; /* its steps come last */
+    double n_hits[MAX_LAYERS];    /* of particles */
     double count[ETX_N_DIRECTIONS][MAX_LAYERS][MAX_LAYERS];
     struct etx_samples residuals; /* by window_key */
     struct etx_samples field;     /* T, by bin */
@@ -316,6 +320,8 @@ static etx_status visit_residuals(struct learning *learning,
 {
     etx_status status;
 
+    for (int64_t k = 0; k < n; k++)
+        learning->n_hits[chains->layer[hit[k]]] += 1.0;
     ETX_CHECK(add_particle(learning, chains, hit, n, ETX_OUTWARD));
     ETX_CHECK(add_particle(learning, chains, back, n, ETX_INWARD));
 done:
@@ -388,10 +394,12 @@ static int64_t list_steps(int64_t *step, const struct learning *learning)
 
     for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
         for (int32_t from = 0; from < MAX_LAYERS; from++) {
-            const double least = MIN_FRACTION * count_from(learning, d, from);
+            const double n_from = count_from(learning, d, from);
 
+            if (n_from < MIN_PREDICTED * learning->n_hits[from])
+                continue;
             for (int32_t to = 0; to < MAX_LAYERS; to++) {
-                if (!(learning->count[d][from][to] > least))
+                if (!(learning->count[d][from][to] > MIN_FRACTION * n_from))
                     continue;
                 if (step != NULL) {
                     step[n * ETX_STEP_WIDTH + ETX_STEP_DIRECTION] = d;

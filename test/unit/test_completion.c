@@ -372,3 +372,44 @@ IO_TEST(test_completion_options_at_their_ends)
     ck_assert_ok(
         etx_model_learn_completion(&again, model, 1, events, &options));
 }
+
+/* Whether the table has a step. */
+static bool has_step(
+    const etx_model *model, int64_t direction, int64_t from, int64_t to)
+{
+    const struct etx_completion *const table = model->completion;
+    const int64_t wanted[ETX_STEP_WIDTH] = {[ETX_STEP_DIRECTION] = direction,
+        [ETX_STEP_FROM] = from,
+        [ETX_STEP_TO] = to};
+    bool is_found = false;
+
+    for (int64_t k = 0; k < table->n_steps; k++)
+        is_found |= memcmp(table->step + k * ETX_STEP_WIDTH, wanted,
+                        sizeof wanted) == 0;
+    return is_found;
+}
+
+/* Particles that turn back to the innermost layer, one of thirty, make no step
+ * on from it, as nothing else comes to it from inside. */
+ETX_TEST(test_completion_turned_back)
+{
+    scoped struct sample *sample = new_sample(7);
+
+    overlap_modules(sample);
+    for (int64_t id = 1; id <= N_PARTICLES / 30; id++)
+        for (int32_t k = 0; k < 2; k++) {
+            const int64_t i = sample->n_hits++;
+            const float at[3] = {32.0f, 0.0f, 1500.0f + 3.0f * (float)k};
+
+            memcpy(sample->position + 3 * i, at, sizeof at);
+            sample->volume_id[i] = 3;
+            sample->layer_id[i] = 2;
+            sample->module_id[i] = 200 + k;
+            sample->particle_id[i] = id;
+        }
+    scoped_model *model = learn_completion(sample);
+    ck_assert(!has_step(model, ETX_OUTWARD, 0, 0));
+    ck_assert(has_step(model, ETX_INWARD, 0, 0));
+    ck_assert(has_step(model, ETX_OUTWARD, 3, 3));
+    ck_assert(has_step(model, ETX_OUTWARD, 3, 4));
+}
