@@ -293,7 +293,7 @@ class Adapt(FolderCase):
         model = exatrkx.Model.load(self.folder / "model")
         for name in stages.STAGES:  # from what a first pass leaves, too
             config = json.loads(model.config["training"][name]["config"])
-            self.assertEqual(config["augmentation"]["first_pass"], 0.5)
+            self.assertEqual(config["augmentation"]["first_pass"], 0.8)
         text = (self.folder / "model.json").read_text()
         self.assertNotIn("NaN", text)  # no JSON
         self.assertEqual(json.loads(text), report.as_json(found))
@@ -417,7 +417,8 @@ class Adapt(FolderCase):
         """Killed at any step and at any change of a file, or at any time, and called
         again: the same bytes, and nothing else is left."""
         self.use_few_trials()
-        for name, value in (("MIN_STEPS", 4), ("MAX_STEPS", 4), ("CHECKPOINT_SECONDS", 0.0)):
+        few = dict.fromkeys(stages.STAGES, 4)
+        for name, value in ("MIN_STEPS", 4), ("MAX_STEPS", few), ("CHECKPOINT_SECONDS", 0.0):
             patch = mock.patch.object(stages, name, value)
             patch.start()
             self.addCleanup(patch.stop)
@@ -449,8 +450,8 @@ class Adapt(FolderCase):
         """Few hits, all at one position, any momenta and vertices: a model and a report,
         or what is wrong with the events, and no warning of numpy."""
         self.use_few_trials()
-        for name in ("MIN_STEPS", "MAX_STEPS"):
-            patch = mock.patch.object(stages, name, 2)
+        for name, few in ("MIN_STEPS", 2), ("MAX_STEPS", dict.fromkeys(stages.STAGES, 2)):
+            patch = mock.patch.object(stages, name, few)
             patch.start()
             self.addCleanup(patch.stop)
         n_done = 0

@@ -172,8 +172,10 @@ class Adaptation:
             self.say("no training: it could gain nothing on these events")
             return
         trained = self._train_networks(before[0], from_scratch)
+        had = () if from_scratch else before[0].stages
+        added = [name for name in BESIDES if name in trained.stages and name not in had]
         self.chooser.forget()
-        self.chooser.choose("training", labelled(trained))
+        self.chooser.choose("training", labelled(trained, added))
         self.tell()
         self.learn_tables({"trained": self.chooser.best()[0]})
         self.options()
@@ -194,8 +196,7 @@ class Adaptation:
             n = steps_of(stage, model, self.facts, self.seconds, stages)
             config = training(stage, begin, self.facts, n, from_scratch)
             trained = self.trained(config, trained)
-        added = [name for name in begin.stages if name not in start.stages]
-        return changed(trained, {}, without=added)
+        return trained
 
     def trained(self, config: dict[str, Any], start: Model) -> Model:
         """The training of a config, or its result where it was done before."""
@@ -224,12 +225,16 @@ class Adaptation:
         return Model.load(path)
 
 
-def labelled(model: Model) -> Iterator[tuple[str, Model]]:
-    """The model with each method of labels, and cuts of it."""
-    for method, cuts in LABELS.items():
-        for cut in cuts:
-            options = {"label.method": method, "label.cut": cut}
-            yield f"{method} {cut}", changed(model, options)
+def labelled(model: Model, extra: Sequence[str] = ()) -> Iterator[tuple[str, Model]]:
+    """The model with each method of labels, and cuts of it; also without extra stages."""
+    models = {"": model}
+    if extra:
+        models[f", without {' and '.join(extra)}"] = changed(model, {}, without=extra)
+    for name, one in models.items():
+        for method, cuts in LABELS.items():
+            for cut in cuts:
+                options = {"label.method": method, "label.cut": cut}
+                yield f"{method} {cut}{name}", changed(one, options)
 
 
 def split(events: Sequence[Event]) -> tuple[list[Event], list[Event]]:

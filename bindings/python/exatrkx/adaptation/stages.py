@@ -27,9 +27,10 @@ SHIPPED_RADIUS = 1000.0  # mm, of the detector of the shipped models
 # hidden layers are as wide as in default.
 STEP_SECONDS = {"embedding": (0.001, 3.6e-6), "filter": (0.0005, 1.2e-6), "gnn": (0.001, 1.3e-5)}
 DEFAULT_WIDTH = {"embedding": 128, "filter": 64, "gnn": 32}
-SHARE = {"embedding": 0.3, "filter": 0.2, "gnn": 0.5}  # of the time
+SHARE = {"embedding": 0.15, "filter": 0.2, "gnn": 0.65}  # of the time
 HITS_OF_A_STEP = {"embedding": 10000, "filter": 12000, "gnn": 10000}
-MIN_STEPS, MAX_STEPS = 60, 40000
+MIN_STEPS = 60
+MAX_STEPS = {"embedding": 16000, "filter": 40000, "gnn": 80000}
 N_VALIDATIONS = 5
 CHECKPOINT_SECONDS = 20.0
 
@@ -49,7 +50,7 @@ def steps_of(
     fixed, per_hit = STEP_SECONDS[stage]
     per_hit *= (width(model, stage) / DEFAULT_WIDTH[stage]) ** 1.5
     cost = fixed + per_hit * min(facts.n_hits, HITS_OF_A_STEP[stage])
-    return int(min(max(share * seconds / cost, MIN_STEPS), MAX_STEPS))
+    return int(min(max(share * seconds / cost, MIN_STEPS), MAX_STEPS[stage]))
 
 
 def new_network(stage: dict[str, Any], facts: Facts) -> dict[str, Any]:
@@ -97,8 +98,10 @@ def training(
         },
         "validation": {"target_efficiency": 0, "keep_best": True},
     }
+    if facts.has_cells:
+        config["augmentation"]["drop_cells"] = 0.08
     if "first_pass" in model.stages and facts.n_layers:
-        config["augmentation"]["first_pass"] = 0.5
+        config["augmentation"]["first_pass"] = 0.8
     if stage == "embedding":
         config["sampling"] = {
             "hits": 10000, "queries": 1500, "search_radius": 0.5,
