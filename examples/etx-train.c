@@ -871,10 +871,13 @@ int main(int argc, char **argv)
     read_options(&o, argc, argv);
     n_ranks = open_group(dist, &o);
     config = training_read_config(o.config);
-    if (n_ranks > 0 && config != NULL && check_files(&o) == 0)
+    if (n_ranks > 0 && config != NULL && check_files(&o) == 0) {
         result = run(&o, dist, n_ranks, config);
-    else
+    } else {
         etx_dist_end_processes(dist[0], PROGRAM_FAILED);
+        for (int32_t r = 0; r < n_ranks; r++)
+            etx_dist_close(dist[r]);
+    }
     free(config);
     program_list_free(&o.data);
     program_list_free(&o.validation);
