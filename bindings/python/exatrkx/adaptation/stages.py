@@ -27,7 +27,7 @@ SHIPPED_RADIUS = 1000.0  # mm, of the detector of the shipped models
 # hidden layers are as wide as in default.
 STEP_SECONDS = {"embedding": (0.001, 3.6e-6), "filter": (0.0005, 1.2e-6), "gnn": (0.001, 1.3e-5)}
 DEFAULT_WIDTH = {"embedding": 128, "filter": 64, "gnn": 32}
-SHARE = {"embedding": 0.15, "filter": 0.2, "gnn": 0.65}  # of the time
+SHARE = {"embedding": 0.3, "filter": 0.2, "gnn": 0.5}  # of the time
 HITS_OF_A_STEP = {"embedding": 10000, "filter": 12000, "gnn": 10000}
 MIN_STEPS = 60
 MAX_STEPS = {"embedding": 16000, "filter": 40000, "gnn": 80000}
