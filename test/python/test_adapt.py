@@ -336,6 +336,20 @@ class Adapt(FolderCase):
         self.assertEqual(after[-1]["kept"], "before training")
         self.assertGreaterEqual(found["result"]["value"], found["start"]["value"])
 
+    def test_trained_with_tables(self) -> None:
+        """Labels are tried with the tables that networks were trained with, too, where
+        the model before them has none."""
+        self.use_few_trials()
+        bare = choices.changed(exatrkx.Model.load("default"), {}, without=adaptation.BESIDES)
+        bare.save(self.folder / "bare")
+        trained = exatrkx.Model.load("default")
+        with mock.patch.object(adaptation.Adaptation, "_train_networks", return_value=trained):
+            found = self.adapt("model", start=str(self.folder / "bare"), from_scratch=True)
+        (step,) = (one for one in found["choices"] if one["what"] == "training")
+        names = [trial["name"] for trial in step["trials"]]
+        end = ", without first_pass and completion"
+        self.assertEqual(names, [f"best_first {cut}{e}" for e in ("", end) for cut in (0.02, 0.1)])
+
     def test_nothing_to_gain(self) -> None:
         """No training where each particle has its track, and no other hit."""
         found = self.adapt("best", start="default")
