@@ -177,21 +177,39 @@ class Facts(unittest.TestCase):
         np.testing.assert_array_equal(again.modules, event.modules)
 
     def test_unit_of_clusters(self) -> None:
-        """Clusters are scaled, and hits of several particles stay theirs."""
+        """Clusters are scaled; hits of several particles, and features, stay theirs."""
         event = events()[0]
         assert event.particles is not None
         clusters = np.stack([event.positions, event.positions + 1], axis=1)
         shared = np.array([0], np.int32), event.particles["id"][:1]
-        given = copy_of(event, cluster_positions=clusters, shared_hits=shared)
+        features = event.positions[:, :2]
+        given = copy_of(
+            event, cluster_positions=clusters, shared_hits=shared, features=features
+        )
         found = facts.in_unit(given, "cm")
+        assert found.features is not None
+        np.testing.assert_array_equal(found.features, features)
         assert found.cluster_positions is not None and found.shared_hits is not None
         np.testing.assert_allclose(found.cluster_positions, 10 * clusters, rtol=1e-6)
         np.testing.assert_array_equal(found.shared_hits, given.shared_hits)
 
     def test_no_truth(self) -> None:
-        event = exatrkx.Event.from_arrays(events()[0].positions)
-        with self.assertRaisesRegex(exatrkx.ArgumentError, "no hit has a true particle"):
-            facts.look([event])
+        """What measured nothing is left out; what lacks truth is refused."""
+        whole = events()[0]
+        noise = copy_of(whole, particle_ids=np.zeros(len(whole), np.int64))
+        empty = copy_of(
+            whole, positions=np.zeros((0, 3)), modules=np.zeros((3, 0)), particle_ids=[]
+        )
+        some = [empty, whole, noise, whole]
+        self.assertEqual(facts.with_particles(some), [whole, whole])
+        job = adaptation.Adaptation(
+            some, Path("none"), 0.0, exatrkx.Context(1), lambda text: None
+        )
+        self.assertEqual((job.training, job.validation), ([whole], [whole]))
+        self.assertIn("2 of 4 events have no true particle", "".join(job.facts.warnings))
+        for others in ([exatrkx.Event.from_arrays(whole.positions), whole], [empty, noise]):
+            with self.assertRaisesRegex(exatrkx.ArgumentError, "no hit has a true particle"):
+                facts.with_particles(others)
 
 
 class Choices(unittest.TestCase):
@@ -485,7 +503,7 @@ class Adapt(FolderCase):
                     )
                     n_done += 1
                 except exatrkx.ArgumentError as error:
-                    self.assertRegex(str(error), "no hit (has a true particle|is 20 mm)")
+                    self.assertRegex(str(error), "no hit (has a true particle|is 20 mm)|1 event")
         self.assertGreater(n_done, 50)
 
     def test_damaged_work(self) -> None:

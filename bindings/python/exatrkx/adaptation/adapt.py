@@ -43,7 +43,7 @@ from ..files import whole_file
 from ..tools.adjust import BESIDES
 from . import report as reports
 from .choices import Chooser, changed, kept_pairs
-from .facts import UNITS, Facts, in_unit, look
+from .facts import UNITS, Facts, in_unit, look, with_particles
 from .stages import STAGES, Curve, steps_of, train, training
 
 VALIDATION_PART = 5  # one event in five
@@ -86,8 +86,12 @@ class Adaptation:
         context: Context,
         say: Callable[[str], None],
     ) -> None:
-        self.facts: Facts = look(events)
-        self.training, self.validation = split(events)
+        some = with_particles(events)
+        self.facts: Facts = look(some)
+        if len(some) < len(events):
+            without = f"{len(events) - len(some)} of {len(events)} events"
+            self.facts.warnings.append(f"{without} have no true particle: left out")
+        self.training, self.validation = split(some)
         self.work = work
         self.seconds = seconds
         self.context = context

@@ -103,19 +103,39 @@ def in_unit(event: Event, unit: str) -> Event:
         particles = particles.copy()
         particles["vertex"] *= scale
     clusters = event.cluster_positions
-    scaled = Event.from_arrays(
-        event.positions * np.float32(scale),
-        hit_ids=event.hit_ids,
-        modules=event.modules,
-        cell_features=event.cell_features,
+    return copy_of(
+        event,
+        positions=event.positions * np.float32(scale),
         cluster_positions=None if clusters is None else clusters * np.float32(scale),
-        particle_ids=event.particle_ids,
-        weights=event.weights,
         particles=particles,
-        shared_hits=event.shared_hits,
     )
-    scaled.name = event.name
-    return scaled
+
+
+def copy_of(event: Event, **changes: Any) -> Event:
+    """The event with other arrays."""
+    names = (
+        "positions", "hit_ids", "features", "modules", "cell_features",
+        "cluster_positions", "particle_ids", "weights", "particles", "shared_hits",
+    )  # fmt: skip
+    copied = Event.from_arrays(**{name: getattr(event, name) for name in names} | changes)
+    copied.name = event.name
+    return copied
+
+
+def with_particles(events: Sequence[Event]) -> list[Event]:
+    """The events that have true particles: of what measured nothing there is nothing to
+    learn. ArgumentError where there are none, or an event has no truth."""
+    for event in events:
+        if not event.has_truth:
+            raise _errors.ArgumentError(
+                f"{event.name or event}: no hit has a true particle to learn from"
+            )
+    found = [event for event in events if np.any(event.particle_ids)]
+    if not found:
+        raise _errors.ArgumentError(
+            f"{len(events)} events: no hit has a true particle to learn from"
+        )
+    return found
 
 
 def ways(event: Event, min_pt: float) -> tuple[list[float], list[float]]:
@@ -184,18 +204,8 @@ def wanted_of(events: Sequence[Event]) -> Wanted:
     )
 
 
-def check_truth(events: Sequence[Event]) -> None:
-    """ArgumentError where an event has no truth to learn from."""
-    for event in events:
-        if not event.has_truth or not np.any(event.particle_ids):
-            raise _errors.ArgumentError(
-                f"{event.name or event}: no hit has a true particle to learn from"
-            )
-
-
 def look(events: Sequence[Event]) -> Facts:
-    """What the events, which have truth, say of themselves."""
-    check_truth(events)
+    """What the events, which have particles, say of themselves."""
     positions = np.concatenate([event.positions for event in events])
     if len(positions) == 0 or np.abs(positions).max() < MIN_EXTENT:
         raise _errors.ArgumentError(
