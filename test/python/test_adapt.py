@@ -211,6 +211,27 @@ class Facts(unittest.TestCase):
             with self.assertRaisesRegex(exatrkx.ArgumentError, "no hit has a true particle"):
                 facts.with_particles(others)
 
+    def test_no_momenta(self) -> None:
+        """Particles count, whatever is not known of all of them."""
+        whole = events()[0]
+        for names, text in (
+            (["momentum"], "particles with 5 hits or more"),
+            (["charge"], "particles with pT > 0.5"),
+            (["momentum", "charge"], "particles with 5 hits or more"),
+        ):
+            particles = np.array(whole.particles)
+            for name in names:
+                particles[name] = 0
+            some = [copy_of(whole, particles=particles)] * 2
+            found = facts.look(some)
+            self.assertIn(text, dict(found.lines())["judged by"])
+            self.assertIn("momenta or charges", "".join(found.warnings))
+            quality = choices.measure(
+                exatrkx.Model.load(), facts.with_momenta(some), exatrkx.Context(1), found.wanted
+            )
+            self.assertGreater(quality.soft_efficiency.value, 0.9)
+        self.assertEqual(facts.with_momenta([whole]), [whole])
+
 
 class Choices(unittest.TestCase):
     def test_true_edges(self) -> None:

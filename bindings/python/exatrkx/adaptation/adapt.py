@@ -43,7 +43,7 @@ from ..files import whole_file
 from ..tools.adjust import BESIDES
 from . import report as reports
 from .choices import Chooser, changed, kept_pairs
-from .facts import UNITS, Facts, in_unit, look, with_particles
+from .facts import UNITS, Facts, in_unit, look, with_momenta, with_particles
 from .stages import STAGES, Curve, steps_of, train, training
 
 VALIDATION_PART = 5  # one event in five
@@ -91,7 +91,7 @@ class Adaptation:
         if len(some) < len(events):
             without = f"{len(events) - len(some)} of {len(events)} events"
             self.facts.warnings.append(f"{without} have no true particle: left out")
-        self.training, self.validation = split(some)
+        self.training, self.validation = split(with_momenta(some))
         self.work = work
         self.seconds = seconds
         self.context = context

@@ -46,7 +46,8 @@ class Wanted:
         return {"min_particle_hits": self.min_hits, "max_eta": self.max_eta}
 
     def __str__(self) -> str:
-        text = f"pT > {self.min_pt:g} and {self.soft_pt:g} GeV, {self.min_hits} hits or more"
+        pt = f"pT > {self.min_pt:g} and {self.soft_pt:g} GeV, " if self.min_pt > 0 else ""
+        text = f"{pt}{self.min_hits} hits or more"
         return text + (f", |eta| < {self.max_eta:g}" if self.max_eta < ANY_ETA else "")
 
 
@@ -136,6 +137,22 @@ def with_particles(events: Sequence[Event]) -> list[Event]:
             f"{len(events)} events: no hit has a true particle to learn from"
         )
     return found
+
+
+def with_momenta(events: Sequence[Event]) -> list[Event]:
+    """The events. Where no particle of any has a momentum, or none a charge, that of all
+    is 1 GeV across the beam line, or 1: others count nowhere."""
+    usual = {"momentum": (1, 0, 0), "charge": 1}
+    tables = [np.array(event.particles) for event in events]
+    missing = [name for name in usual if not any(np.any(one[name]) for one in tables)]
+    if not missing:
+        return list(events)
+    for table in tables:
+        for name in missing:
+            table[name] = usual[name]
+    return [
+        copy_of(event, particles=table) for event, table in zip(events, tables, strict=True)
+    ]
 
 
 def ways(event: Event, min_pt: float) -> tuple[list[float], list[float]]:
