@@ -108,9 +108,11 @@ class Facts(unittest.TestCase):
         """Each kind of wrong truth has a line of its own."""
         event = events()[0]
         assert event.particles is not None and event.particle_ids is not None
-        heavy, bare = event.particles.copy(), event.particles.copy()
+        heavy, bare, moved = (event.particles.copy() for _ in range(3))
         heavy["momentum"] *= 1000
         bare["momentum"] = 0
+        moved["vertex"] += 0, 0, 5000
+        away = {"particles": moved, "positions": event.positions + np.float32([0, 0, 5000])}
         shuffled = np.random.default_rng(1).permutation(event.particle_ids)
         twice = {
             "positions": np.concatenate([event.positions] * 2),
@@ -121,6 +123,7 @@ class Facts(unittest.TestCase):
             "bend as in [0-9]{4} T: momenta are wanted in GeV": {"particles": heavy},
             "momenta or charges of the true particles are missing": {"particles": bare},
             "go back and forth": {"particle_ids": shuffled},
+            "[456]. % of the true tracks come nearer to the origin": away,
             "50.0 % of the hits are where another one is": twice,
         }
         for text in changes:

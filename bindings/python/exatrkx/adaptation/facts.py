@@ -27,6 +27,8 @@ FIELD_PT = 0.6  # of the least pT of the efficiency: of such a particle
 MAX_SPREAD = 0.3  # T; straight tracks have less
 MAX_FIELD = 10.0  # T, of any detector
 MAX_DETOUR = 1.5  # of a track; half a turn is one of 1.6
+MIN_APPROACH = 0.1  # to the origin, of the way of a track from it
+MAX_INWARD = 0.1  # of the tracks
 MAX_REPEATED = 0.01  # of the hits
 UNITS = {"mm": 1.0, "cm": 10.0, "m": 1000.0}  # mm
 
@@ -68,6 +70,7 @@ class Facts:
     field: float  # T along z, from true tracks; nan: too few
     field_spread: float  # half of the quartile range, T
     detour: float  # median way of true tracks through their hits, over their reach
+    inward: float  # share of the true tracks that come nearer to the origin first
     wanted: Wanted
     warnings: list[str]
 
@@ -155,16 +158,17 @@ def with_momenta(events: Sequence[Event]) -> list[Event]:
     ]
 
 
-def ways(event: Event, min_pt: float) -> tuple[list[float], list[float]]:
+def ways(event: Event, min_pt: float) -> tuple[list[float], list[float], list[bool]]:
     """Of the true tracks with four hits or more, these by distance from the vertex: the
     field along z, in T, that bends the circle through the first, middle and last hit of
-    a charged one with such a pT; and the way through all hits over the distance of the
-    last from the first."""
+    a charged one with such a pT; the way through all hits over the distance of the
+    last from the first; whether it comes nearer to the origin first."""
     ids, particles = event.particle_ids, event.particles
     fields: list[float] = []
     detours: list[float] = []
+    inward: list[bool] = []
     if ids is None or particles is None:
-        return fields, detours
+        return fields, detours, inward
     pt = np.hypot(particles["momentum"][:, 0], particles["momentum"][:, 1])
     is_measured = (pt > min_pt) & (particles["charge"] != 0)
     order = np.argsort(ids, kind="stable")
@@ -177,6 +181,8 @@ def ways(event: Event, min_pt: float) -> tuple[list[float], list[float]]:
         if reach > 0:
             steps = np.linalg.norm(np.diff(xyz, axis=0), axis=1)
             detours.append(float(steps.sum()) / reach)
+        radii = np.linalg.norm(xyz, axis=1)
+        inward.append(bool(radii[0] - radii.min() > MIN_APPROACH * np.ptp(radii)))
         a, b, c = xyz[[0, len(xyz) // 2, -1], :2]
         lengths = np.linalg.norm([b - a, c - b, c - a], axis=1)
         area = (b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0]
@@ -184,7 +190,7 @@ def ways(event: Event, min_pt: float) -> tuple[list[float], list[float]]:
             curvature = -2 * area / lengths.prod()
             charge_pt = float(particles["charge"][row]) * float(pt[row])
             fields.append(curvature * charge_pt / GEV_PER_T_MM)
-    return fields, detours
+    return fields, detours, inward
 
 
 def tracks_of(event: Event) -> tuple[NDArray[np.float64], ...]:
@@ -238,9 +244,10 @@ def look(events: Sequence[Event]) -> Facts:
             volumes_layers = np.asarray(event.modules)[:2].T
             layers |= set(map(tuple, np.unique(volumes_layers, axis=0).tolist()))
     wanted = wanted_of(events)
-    both = [ways(event, FIELD_PT * wanted.min_pt) for event in events]
-    field = [one for found, _ in both for one in found]
-    detours = [one for _, found in both for one in found]
+    each = [ways(event, FIELD_PT * wanted.min_pt) for event in events]
+    field = [one for found, _, _ in each for one in found]
+    detours = [one for _, found, _ in each for one in found]
+    inward = [one for _, _, found in each for one in found]
     quartiles = np.quantile(field, [0.25, 0.5, 0.75]) if len(field) else [np.nan] * 3
     momenta = [event.particles["momentum"] for event in events if event.particles is not None]
     pt = np.concatenate([np.hypot(p[:, 0], p[:, 1]) for p in momenta])
@@ -259,6 +266,7 @@ def look(events: Sequence[Event]) -> Facts:
         "field": float(quartiles[1]),
         "field_spread": float(quartiles[2] - quartiles[0]) / 2,
         "detour": float(np.median(detours)) if detours else 1.0,
+        "inward": float(np.mean(inward)) if inward else 0.0,
         "wanted": wanted,
     }
     return Facts(**facts, warnings=list(doubts(facts, events)))
@@ -289,6 +297,12 @@ def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
         yield (
             "true tracks go back and forth by distance from their vertices, the order of "
             "their hits in trainings: wrong vertices, or wrong particles of hits"
+        )
+    if facts["inward"] > MAX_INWARD:
+        yield (
+            f"{100 * facts['inward']:.0f} % of the true tracks come nearer to the origin "
+            "before they go away from it, and hits are joined outward: put the origin where "
+            "particles come from"
         )
     twice = float(np.mean([repeated(event) for event in events]))
     if twice > MAX_REPEATED:
