@@ -376,6 +376,10 @@ class Adapt(FolderCase):
         self.assertIn("tables", [step["what"] for step in after])
         self.assertEqual(after[-1]["what"], "result")
         self.assertEqual(after[-1]["kept"], "before training")
+        self.assertEqual(
+            [step["what"] for step in report.of_result(found)],
+            [step["what"] for step in found["choices"][: steps.index("training")] if step["kept"]],
+        )
         self.assertGreaterEqual(found["result"]["value"], found["start"]["value"])
 
     def test_trained_with_tables(self) -> None:

@@ -198,11 +198,9 @@ def tables(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list[An
     title = f"Tracks of {found['n_validation_events']} validation events"
     yield title, ["", "start", "result"], rows
     kept = [
-        [one["what"], one["kept"], value_of(one, one["kept"])]
-        for one in found["choices"]
-        if one["kept"]
+        [one["what"], one["kept"], value_of(one, one["kept"])] for one in of_result(found)
     ]
-    yield "Choices that made tracks better", ["what", "kept", "value"], kept
+    yield "Choices that were kept", ["what", "kept", "value"], kept
     lost = [[name, f"{value:.4f}"] for name, value in found["losses"].items()]
     if lost:
         yield "Efficiency that the stages leave", ["stage", "efficiency"], lost
@@ -213,6 +211,15 @@ def tables(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list[An
         ]
         yield f"Efficiency by {name}", [table["unit"], "particles", "efficiency"], rows
     yield "What more may gain", ["", ""], [line.split(": ", 1) for line in advice(found)]
+
+
+def of_result(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The choices that made the model: none of the trained one, where it is dropped."""
+    choices: list[dict[str, Any]] = found["choices"]
+    if choices[-1]["what"] == "result" and choices[-1]["kept"]:
+        names = [one["what"] for one in choices]
+        choices = choices[: names.index("training")]
+    return [one for one in choices if one["kept"]]
 
 
 def value_of(choice: dict[str, Any], name: str) -> str:
