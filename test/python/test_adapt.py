@@ -256,6 +256,18 @@ class Choices(unittest.TestCase):
         self.assertEqual(chooser.best(), (model, before))
         self.assertEqual([kept is None for _, _, kept in chooser.steps], [False, True, True])
 
+    def test_even(self) -> None:
+        """What is as good is taken where that is wanted."""
+        model, other = exatrkx.Model.load(), exatrkx.Model.load()
+        chooser = choices.Chooser(events()[:1], exatrkx.Context(1))
+        chooser.choose("start", [("default", model)])
+        self.assertFalse(chooser.choose("same", [("other", other)]))
+        self.assertIs(chooser.best()[0], model)
+        self.assertTrue(chooser.choose("same", [("other", other)], is_even=True))
+        self.assertIs(chooser.best()[0], other)
+        bad = choices.changed(model, {"embedding.graph.radius": 0.01}, without=adaptation.BESIDES)
+        self.assertFalse(chooser.choose("worse", [("bad", bad)], is_even=True))
+
     def test_gain_and_loss(self) -> None:
         """A gain is none within the margin, nor where one rate loses more than it."""
 
@@ -353,14 +365,18 @@ class Adapt(FolderCase):
         self.assertFalse((self.folder / "model.work").exists())
 
     def test_tables_of_all(self) -> None:
-        """The model that goes on may be another one than is best without tables."""
+        """The model that goes on may be another one than is best without tables; those
+        of layers that the events lack are none."""
         self.use_few_trials()
         names = "default", "odd"
         with mock.patch.object(adaptation, "MODELS", names):
             found = self.adapt("any")
         start, tables = found["choices"][:2]
+        self.assertEqual(
+            [trial["name"] for trial in start["trials"]],
+            ["default", "default, networks alone", "odd, networks alone"],
+        )
         for name in names:
-            self.assertIn(name, [trial["name"] for trial in start["trials"]])
             self.assertIn(f"{name}, completion", [trial["name"] for trial in tables["trials"]])
 
     def test_training_that_gains_nothing(self) -> None:

@@ -115,9 +115,20 @@ class Adaptation:
     def _starts(self, names: Sequence[str]) -> Iterator[tuple[str, Model]]:
         for name in names:
             model = Model.load(name)
-            yield name, model
+            fitting = self._fitting(model)
+            if fitting is model:
+                yield name, model
             if "first_pass" in model.stages or "completion" in model.stages:
                 yield f"{name}, networks alone", changed(model, {}, without=BESIDES)
+
+    def _fitting(self, model: Model) -> Model:
+        """The model; its networks alone, where it has tables of other layers or of
+        another field: events would be warned of what does nothing for them."""
+        bare = changed(model, {}, without=BESIDES)
+        fits = all(
+            event.check(model=model) == event.check(model=bare) for event in self.validation
+        )
+        return model if fits else bare
 
     def learn_tables(self, models: Mapping[str, Model]) -> None:
         """Completion and first pass of this detector's layers, in the best of models."""
@@ -125,11 +136,18 @@ class Adaptation:
             self.chooser.choose("tables", self._tables(models))
             self.tell()
 
+    def _completions(self, model: Model) -> Iterator[tuple[str, Model]]:
+        """Kept where they lose nothing: their options may gain more."""
+        try:
+            yield "learned", learn_completion(model, self.training, model.completion_options)
+        except _errors.Error as error:
+            self.say(f"completion: {error}")
+
     def _tables(self, models: Mapping[str, Model]) -> Iterator[tuple[str, Model]]:
         try:
             for name, model in models.items():
                 completed = learn_completion(
-                    model, self.training, model.completion_options
+                    self._fitting(model), self.training, model.completion_options
                 )
                 yield f"{name}, completion", completed
                 for n in FIRST_PASS_LAYERS:
@@ -182,6 +200,10 @@ class Adaptation:
         self.chooser.choose("training", labelled(trained, added))
         self.tell()
         self.learn_tables({"trained": self.chooser.best()[0]})
+        model, _ = self.chooser.best()
+        if self.facts.n_layers and "completion" not in model.stages:
+            self.chooser.choose("completion", self._completions(model), is_even=True)
+            self.tell()
         self.options()
         if not from_scratch:
             self.chooser.compare("before training", *before)

@@ -195,9 +195,11 @@ class Chooser:
         # What was chosen, the trials, the one that is kept.
         self.steps: list[tuple[str, list[Trial], Trial | None]] = []
 
-    def choose(self, what: str, candidates: Iterable[tuple[str, Model]]) -> bool:
-        """Take the best candidate, if it is better than the model so far; whether
-        it is."""
+    def choose(
+        self, what: str, candidates: Iterable[tuple[str, Model]], *, is_even: bool = False
+    ) -> bool:
+        """Take the best candidate, if it is better than the model so far, with is_even
+        also if it is as good; whether it is."""
         trials: list[Trial] = []
         best: tuple[Trial, Model, Quality] | None = None
         for name, model in candidates:
@@ -208,7 +210,10 @@ class Chooser:
                 continue
             trials.append(Trial(name, quality))
             is_best = best is None or quality.value > best[2].value
-            if is_best and quality.is_better(self.quality):
+            is_kept = quality.is_better(self.quality) or (
+                is_even and self.quality is not None and quality.value >= self.quality.value
+            )
+            if is_best and is_kept:
                 best = trials[-1], model, quality
         if best is not None:
             _, self.model, self.quality = best
