@@ -94,7 +94,7 @@ static float *append(
     return grown;
 }
 
-/* Modules of the hits of event, after the n_old first. */
+/* Modules of the hits of event, 0 where it has none, after the n_old first. */
 static void append_modules(
     struct source *source, int64_t n_old, const etx_event *event)
 {
@@ -107,7 +107,8 @@ static void append_modules(
             source->module[k], (size_t)(n_old + n) * sizeof **source->module);
         if (source->module[k] == NULL)
             exit(program_error("out of memory"));
-        memcpy(source->module[k] + n_old, ids[k], (size_t)n * sizeof *ids[k]);
+        for (int64_t i = 0; i < n; i++)
+            source->module[k][n_old + i] = ids[k] != NULL ? ids[k][i] : 0;
     }
 }
 

@@ -27,9 +27,9 @@ static const struct etx_csv_wanted hit_columns[] = {
     [HIT_X] = {"x", ETX_CSV_FLOAT},
     [HIT_Y] = {"y", ETX_CSV_FLOAT},
     [HIT_Z] = {"z", ETX_CSV_FLOAT},
-    [HIT_VOLUME] = {"volume_id", ETX_CSV_INT32},
-    [HIT_LAYER] = {"layer_id", ETX_CSV_INT32},
-    [HIT_MODULE] = {"module_id", ETX_CSV_INT32},
+    [HIT_VOLUME] = {"volume_id", ETX_CSV_INT32 | ETX_CSV_OPTIONAL},
+    [HIT_LAYER] = {"layer_id", ETX_CSV_INT32 | ETX_CSV_OPTIONAL},
+    [HIT_MODULE] = {"module_id", ETX_CSV_INT32 | ETX_CSV_OPTIONAL},
 };
 
 enum { CELL_HIT, CELL_CHANNEL0, CELL_CHANNEL1, CELL_VALUE };
@@ -129,6 +129,27 @@ static int64_t number_of(const char *path)
     return number;
 }
 
+/* The modules of hits: three columns, or none. */
+static etx_status set_modules(etx_event *event, const struct etx_csv *hits)
+{
+    int32_t n_missing = 0;
+    int32_t missing = HIT_VOLUME;
+
+    for (int32_t k = HIT_MODULE; k >= HIT_VOLUME; k--)
+        if (hits->cell[k] < 0) {
+            n_missing++;
+            missing = k;
+        }
+    if (n_missing == 3)
+        return ETX_OK;
+    if (n_missing > 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s:1:1: there is no column %s in the first line", hits->path,
+            hits->wanted[missing].name);
+    return etx_event_replace_modules(event, hits->int32_values[HIT_VOLUME],
+        hits->int32_values[HIT_LAYER], hits->int32_values[HIT_MODULE]);
+}
+
 static etx_status make_event(etx_event **out, const struct etx_csv *hits)
 {
     etx_event *event = NULL;
@@ -148,8 +169,7 @@ static etx_status make_event(etx_event **out, const struct etx_csv *hits)
             positions[3 * i + k] = hits->float_values[HIT_X + k][i];
     ETX_CHECK(etx_event_make(
         &event, hits->n_rows, hits->int64_values[HIT_ID], positions));
-    ETX_CHECK(etx_event_replace_modules(event, hits->int32_values[HIT_VOLUME],
-        hits->int32_values[HIT_LAYER], hits->int32_values[HIT_MODULE]));
+    ETX_CHECK(set_modules(event, hits));
     *out = event;
     event = NULL;
 done:
@@ -182,6 +202,10 @@ static etx_status read_cells(etx_event *event,
     int32_t *hit = NULL;
     etx_status status = ETX_OK;
 
+    if (event->n_hits > 0 && event->volume_id == NULL)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: cells need modules, and there is no column volume_id in %s",
+            paths->cells, paths->hits);
     ETX_CHECK(
         etx_csv_read(&csv, paths->cells, cell_columns, COUNT(cell_columns)));
     ETX_NEW(hit, csv.n_rows, "hits of cells");

@@ -537,6 +537,8 @@ exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --contexts 2,0
 exits 0 "$programs/etx-bench" --read $event-hits.csv.gz --repeats 2
 grep -q "^read.$n_hits hits.median 0" "$out/stdout" || fail 'bench: a file read'
 exits 2 "$programs/etx-bench" --read $event-hits.csv.gz --json "$out/read.json"
+zcat $event-hits.csv.gz | cut -d, -f1-4 >"$out/bare-hits.csv"
+exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/bare"
 zcat $event-hits.csv.gz | head -1 >"$out/empty-hits.csv"
 exits 1 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/empty"
 grep -q 'no hits' "$out/stderr" || fail 'bench of no hits'

@@ -208,6 +208,24 @@ IO_TEST(test_io_event_of_other_tools)
     ck_assert_int_eq(event->particles[1].charge, 2);
 }
 
+/* Hits may have no modules; cells need them. */
+IO_TEST(test_io_event_no_modules)
+{
+    scoped_detector *detector = NULL;
+    scoped_event *event = NULL;
+    scoped_event *with_cells = NULL;
+
+    (void)io_write_text("e-hits.csv", "z,hit_id,x,y\n1,7,2,3\n4,3,5,6\n");
+    ck_assert_ok(etx_event_read_trackml(&event, io_path("e"), NULL));
+    ck_assert_ptr_null(etx_event_volume_ids(event));
+    ck_assert(etx_event_positions(event)[2] == 1.0f);
+    ck_assert_ok(etx_detector_read(
+        &detector, io_write_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL)));
+    (void)io_write_text("e-cells.csv", CELLS "7,1,1,0.5\n");
+    ck_assert_fails(etx_event_read_trackml(&with_cells, io_path("e"), detector),
+        ETX_ERR_FORMAT, "e-cells.csv: cells need modules");
+}
+
 /* The number of an event is in the name of its file of hits; -1: it is not. */
 IO_TEST(test_io_event_numbers)
 {
