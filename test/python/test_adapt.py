@@ -210,8 +210,11 @@ class Facts(unittest.TestCase):
         )
         self.assertEqual((job.training, job.validation), ([whole], [whole]))
         self.assertIn("2 of 4 events have no true particle", "".join(job.facts.warnings))
-        for others in ([exatrkx.Event.from_arrays(whole.positions), whole], [empty, noise]):
-            with self.assertRaisesRegex(exatrkx.ArgumentError, "no hit has a true particle"):
+        for others, text in (
+            ([exatrkx.Event.from_arrays(whole.positions), whole], "no truth to learn from"),
+            ([empty, noise], "2 events: no hit has a true particle"),
+        ):
+            with self.assertRaisesRegex(exatrkx.ArgumentError, text):
                 facts.with_particles(others)
 
     def test_no_momenta(self) -> None:

@@ -132,7 +132,8 @@ def with_particles(events: Sequence[Event]) -> list[Event]:
     for event in events:
         if not event.has_truth:
             raise _errors.ArgumentError(
-                f"{event.name or event}: no hit has a true particle to learn from"
+                f"{event.name or event}: no truth to learn from: true particles of hits, "
+                "and a table of particles (of TrackML -truth.csv and -particles.csv)"
             )
     found = [event for event in events if np.any(event.particle_ids)]
     if not found:
