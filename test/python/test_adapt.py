@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -598,8 +599,12 @@ class Adapt(FolderCase):
         code, out, err = self.run_main(DATA, *line)
         self.assertEqual(code, 0, err)
         self.assertIn("Tracks of 1 validation events", out)
-        go_on = f"exatrkx adapt {DATA} --detector {line[-1]} --unit mm --start"
-        self.assertIn(go_on.replace("--unit mm ", ""), out)
+        go_on = f"exatrkx adapt {DATA} --detector {line[-1]} --start {self.folder / 'm'}"
+        self.assertIn(f"{go_on} --out {self.folder / 'm'}-more --time 0.4", out)
+        gain = re.search("([0-9.]+) on events .*, ([0-9.]+) on others; .* gain ([0-9.]+)", out)
+        assert gain is not None
+        seen, others, more = map(float, gain.groups())
+        self.assertAlmostEqual(more, max(seen - others, 0), delta=0.00011)
         self.assertIn("field along z: 1.9", err)
         self.assertEqual((out + err).count("3 events are few"), 1)
 

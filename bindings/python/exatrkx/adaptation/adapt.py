@@ -360,9 +360,9 @@ def adapt(
     found["more"] = reports.more(
         model, job.training[: len(job.validation)], job.chooser, job.curves, used
     )
-    found["continue"] = (
-        f"{command} --start {shlex.quote(out)} --out NEW --time {2 * seconds:g}"
-    )
+    root, end = os.path.splitext(out)
+    files = f"--start {shlex.quote(out)} --out {shlex.quote(f'{root}-more{end}')}"
+    found["continue"] = f"{command} {files} --time {2 * seconds:g}"
     result = work / "result"
     model.save(result)
     text = json.dumps(reports.as_json(found), indent=1, allow_nan=False)

@@ -131,7 +131,7 @@ def advice(found: dict[str, Any]) -> Iterator[str]:
     seen, others = (found["more"][name]["value"] for name in ("trained_on", "validation"))
     yield (
         f"more events: value {seen:.4f} on events that were trained on, {others:.4f} on "
-        "others; the difference is what more of them can gain"
+        f"others; more of them can gain {max(seen - others, 0):.4f}"
     )
     for stage, curve in found["more"]["curves"].items():
         if len(curve) > 1:
