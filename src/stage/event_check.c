@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MIN_HITS     20   /* fewer tell nothing about units */
 #define MIN_REACH    20.0 /* mm, of the hits of any detector */
@@ -26,6 +27,7 @@
 #define ABOVE_SHARE  0.1  /* of that part of the hits: no alignment does */
 #define MIN_PAIRS    20   /* of hits of a module, that tell of cells */
 #define MISFIT_SHARE 0.1  /* of these: cells of other hits */
+#define MAX_TEXT     4096 /* bytes: more than all that is said */
 
 void etx_check_say(struct etx_check_report *report, const char *format, ...)
 {
@@ -274,34 +276,46 @@ done:
 
 /* ----------------------------------------------------------------- event -- */
 
-etx_status etx_stage_check_event(char *text, int64_t text_bytes,
+static etx_status check_all(struct etx_check_report *report,
     const struct etx_event *event, const struct etx_detector *detector,
     const struct etx_model *model)
 {
     const struct etx_completion *const completion =
         model != NULL ? model->completion : NULL;
-    struct etx_check_report report = {text, text_bytes, 0};
     etx_status status = ETX_OK;
 
-    text[0] = '\0';
     if (event->n_repeated_cells > 0)
-        etx_check_say(&report, "%" PRId64 " cells are repeated, and count once",
+        etx_check_say(report, "%" PRId64 " cells are repeated, and count once",
             event->n_repeated_cells);
-    if (check_unit(&report, event, detector))
+    if (check_unit(report, event, detector))
         return ETX_OK;
-    ETX_CHECK(check_repeated(&report, event));
-    check_cells(&report, event);
+    ETX_CHECK(check_repeated(report, event));
+    check_cells(report, event);
     if (detector != NULL && event->layer_id != NULL)
-        ETX_CHECK(check_modules(&report, event, detector));
+        ETX_CHECK(check_modules(report, event, detector));
     if (completion != NULL && event->layer_id == NULL)
-        etx_check_say(&report,
+        etx_check_say(report,
             "%sthe tracks are not completed: the event has no modules",
             model->first_pass != NULL ? "there is no first pass, " : "");
     else if (completion != NULL)
-        ETX_CHECK(check_layers(&report, event, completion));
+        ETX_CHECK(check_layers(report, event, completion));
     if (event->particle_row != NULL)
-        ETX_CHECK(etx_check_truth(&report, event,
+        ETX_CHECK(etx_check_truth(report, event,
             completion != NULL ? (double)completion->field[0] : 0.0));
 done:
+    return status;
+}
+
+etx_status etx_stage_check_event(char *text, int64_t text_bytes,
+    const struct etx_event *event, const struct etx_detector *detector,
+    const struct etx_model *model)
+{
+    char found[MAX_TEXT] = "";
+    struct etx_check_report report = {
+        found, text_bytes < MAX_TEXT ? text_bytes : MAX_TEXT, 0};
+    const etx_status status = check_all(&report, event, detector, model);
+
+    if (status == ETX_OK)
+        memcpy(text, found, (size_t)report.used + 1);
     return status;
 }

@@ -434,3 +434,18 @@ ETX_TEST(test_event_check_share)
         ck_assert_int_eq(strstr(text, "volume 99,") != NULL, n == 2);
     }
 }
+
+/* After a call that was stopped the text is as it was. */
+ETX_TEST(test_event_check_cancelled)
+{
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    char text[1024] = "as before";
+
+    etx_test_open_example(&model, &event, "event000000001");
+    etx_set_cancel(etx_test_cancel, NULL);
+    ck_assert_fails(etx_event_check(text, sizeof text, event, NULL, model),
+        ETX_ERR_CANCELLED, "cancelled by the caller");
+    etx_set_cancel(NULL, NULL);
+    ck_assert_str_eq(text, "as before");
+}
