@@ -297,15 +297,15 @@ class Figures(InFolder):
         track is not fitted, the third has no majority."""
         tracks = self.write(
             "tracks.csv",
-            "hit_id,track_id\n10,1\n11,1\n16,1\n12,2\n13,3\n16,3\n14,4\n15,4\n",
+            "hit_id,track_id\n10,1\n11,1\n16,1\n12,2\n13,5\n16,5\n14,7\n15,7\n",
         )
         head = "track_id,n_degrees,d0,z0,phi,theta,q_over_pt\n"
         theta = np.arctan2([2.0, 0.3], [1.0, 0.1])
         rows = [
             f"1,1,0.5,-1,-3.1,{theta[0]},0.45",
             "2,0,0,0,0,0,0",
-            "3,1,0,0,0,0,0.5",
-            f"4,1,0,0,{np.pi / 2 + 0.01},{theta[1] - 0.02},{-1 / 0.3}",
+            "5,1,0,0,0,0,0.5",
+            f"7,1,0,0,{np.pi / 2 + 0.01},{theta[1] - 0.02},{-1 / 0.3}",
         ]
         fits = self.write("fits.csv", head + "\n".join(rows) + "\n")
         found = resolution_plot.deviations(
@@ -322,12 +322,12 @@ class Figures(InFolder):
         status, error = run_plots("resolution", *options, fewer, "--out", out)
         self.assertEqual(status, 1)
         self.assertIn("parameters of 1 tracks, there are 4", error)
-        more = self.write("more.csv", head + "\n".join([*rows, "5" + rows[3][1:]]))
+        more = self.write("more.csv", head + "\n".join([*rows, "8" + rows[3][1:]]))
         error = run_plots("resolution", *options, more, "--out", out)[1]
         self.assertIn("parameters of 5 tracks, there are 4", error)
         other = self.write("other.csv", head + "\n".join(rows[::-1]))
         error = run_plots("resolution", *options, other, "--out", out)[1]
-        self.assertIn("track_id is not 1 to 4 in order", error)
+        self.assertIn("parameters: track_id 7 where the tracks have 1", error)
         both = (fits, "--parameters", fits)
         error = run_plots("resolution", *options, *both, "--out", out)[1]
         self.assertIn("events and tracks: 1, fewer than parameters", error)

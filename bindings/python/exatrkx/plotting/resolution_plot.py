@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from .._arrays import together
 from .._errors import expect
 from .._evaluation import match
+from .._tracks import Tracks
 from ..files.trackml_csv import read_table
 from .event_truth import Event
 from .style import BLUE, GREEN, ORANGE, log_axis, panels, title
@@ -51,20 +52,26 @@ def truth_of(event: Event, rows: np.ndarray) -> np.ndarray:
     return np.stack((d0, z0, phi, np.arctan2(pt, pz), charge / pt), axis=1)
 
 
-def fitted_of(parameters: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """track_id, fitted or not, and [n, 5] of a file of etx-fit-tracks, or of
+def fitted_of(parameters: Any, tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:
+    """Fitted or not, and [n, 5] of a file of etx-fit-tracks, or of
     exatrkx.TrackParameters."""
-    if isinstance(parameters, (str, os.PathLike)):
+    is_file = isinstance(parameters, (str, os.PathLike))
+    if is_file:
         names = ("track_id", "n_degrees", *NAMES)
         table = read_table(os.fspath(parameters), names)
-        number, n_degrees = table["track_id"], table["n_degrees"]
-        values = [table[name] for name in NAMES]
     else:
         expect("parameters", parameters, "TrackParameters")
-        number = 1 + np.arange(len(parameters))
-        n_degrees = parameters.n_degrees
-        values = [getattr(parameters, name) for name in NAMES]
-    return number, n_degrees > 0, np.stack(values, axis=1)
+        table = vars(parameters)
+    n_fits = len(table["n_degrees"])
+    if n_fits != len(tracks):
+        raise ValueError(f"parameters of {n_fits} tracks, there are {len(tracks)}")
+    if is_file:
+        for found, wanted in zip(table["track_id"], tracks.ids, strict=True):
+            if found != wanted:
+                raise ValueError(
+                    f"parameters: track_id {found:.0f} where the tracks have {wanted}"
+                )
+    return table["n_degrees"] > 0, np.stack([table[name] for name in NAMES], axis=1)
 
 
 def deviations(event: Event, tracks: Any, parameters: Any) -> np.ndarray:
@@ -72,14 +79,7 @@ def deviations(event: Event, tracks: Any, parameters: Any) -> np.ndarray:
     relative, of the fitted tracks that have more than half of their hits from a
     prompt charged particle."""
     own = tracks_of(event, tracks)
-    number, is_fitted, values = fitted_of(parameters)
-    n_tracks = len(own)
-    if len(number) != n_tracks:
-        raise ValueError(
-            f"parameters of {len(number)} tracks, there are {n_tracks}"
-        )
-    if (number != 1 + np.arange(n_tracks)).any():
-        raise ValueError(f"parameters: track_id is not 1 to {n_tracks} in order")
+    is_fitted, values = fitted_of(parameters, own)
     best = match(event.source, own, matching="atlas", min_track_hits=1)[0]
     prompt = np.hypot(event.vertex[:, 0], event.vertex[:, 1]) < PROMPT
     good = is_fitted & (best >= 0)
