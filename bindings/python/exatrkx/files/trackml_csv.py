@@ -109,10 +109,10 @@ def read_event(prefix: str) -> dict[str, Table]:
 
 
 def lookup(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Row of each wanted key, -1 where there is none."""
+    """The first row of each wanted key, -1 where there is none."""
     if len(keys) == 0:
         return np.full(len(wanted), -1)
-    order = np.argsort(keys)
+    order = np.argsort(keys, kind="stable")
     index = np.searchsorted(keys, wanted, sorter=order)
     row = order[np.minimum(index, len(keys) - 1)]
     return np.where(keys[row] == wanted, row, -1)
