@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -267,6 +268,25 @@ class Compared(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(compare_events.main([event, "--detectors", hits]), 1)
         self.assertIn(f"{hits}: no column cx", said.getvalue())
+
+    def test_truth_of_ids_alone(self) -> None:
+        """The library needs no more; here the true positions are missing."""
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = shutil.copytree(DATA, f"{folder}/data") + "/event000000000"
+            source = trackml_csv.find_file(prefix, "truth")
+            table = trackml_csv.read_table(source, ("hit_id", "particle_id", "weight"))
+            trackml_csv.write_table(f"{prefix}-truth.csv", table)
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(compare_events.main([prefix]), 1)
+            self.assertIn("-truth.csv: no column tx, ty, tz", said.getvalue())
+
+    def test_truth_of_several_particles(self) -> None:
+        """The first line of a hit counts, as in the library."""
+        hits = {"hit_id": np.random.default_rng(1).permutation(100) + 1}
+        own = np.tile(hits["hit_id"], 3)
+        truth = {"hit_id": own, "particle_id": np.repeat([7, 8, 9], 100) + 10 * own}
+        found = trackml_csv.aligned(truth, hits)["particle_id"]
+        self.assertEqual(found.tolist(), (7 + 10 * hits["hit_id"]).tolist())
 
     def test_close_hits(self) -> None:
         """The ones of all pairs, but not of one particle or of two events."""

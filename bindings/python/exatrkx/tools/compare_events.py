@@ -21,8 +21,8 @@ from ..files import event_files
 from ..files.trackml_csv import (
     Table,
     aligned,
+    find_file,
     lookup,
-    read_event,
     read_table,
 )
 from ..simulation.detector import cells_along
@@ -34,6 +34,12 @@ PIXEL_LAYERS = ((8, 2), (8, 4), (8, 6), (8, 8))
 STRIP_LAYERS = ((13, 2), (13, 4), (13, 6), (13, 8), (17, 2), (17, 4))
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 Z_EDGES = (0, 300, 600, 1000, 1500, 2000, 2600, 3000)  # mm
+COLUMNS = {
+    "hits": "hit_id x y z volume_id layer_id module_id".split(),
+    "cells": "hit_id ch0 ch1 value".split(),
+    "particles": "particle_id vx vy vz px py pz q".split(),
+    "truth": "hit_id particle_id tx ty tz tpx tpy tpz".split(),
+}
 DETECTOR_COLUMNS = (
     "volume_id layer_id module_id cx cy cz rot_xu rot_yu rot_zu rot_xv rot_yv rot_zv "
     "rot_xw rot_yw rot_zw module_maxhu module_hv pitch_u pitch_v"
@@ -56,7 +62,10 @@ class Sample:
         prefixes = event_files.find(path)
         if not prefixes:
             raise FileNotFoundError(f"{path}: no event*-hits.csv[.gz] in it")
-        parts: list[dict[str, Table]] = [read_event(p) for p in prefixes]
+        parts: list[dict[str, Table]] = [
+            {kind: read_table(find_file(p, kind), names) for kind, names in COLUMNS.items()}
+            for p in prefixes
+        ]
         self.n_events = len(parts)
         sizes = [len(part["hits"]["hit_id"]) for part in parts]
         self.event = np.repeat(np.arange(len(parts)), sizes)  # of every hit
