@@ -130,6 +130,9 @@ class TestCommands(LibraryCase):
             found = self.folder / f"found-{name}"
             self.assertEqual(run("display", "--event", EVENT, "--out", found)[0], 0)
             self.assertEqual(out.read_bytes(), found.read_bytes())
+            given[1] = f"{EVENT}-hits.csv.gz"
+            self.assertEqual(run("display", *given, "--out", out)[0], 0)
+            self.assertEqual(out.read_bytes(), found.read_bytes())
         status, _, log = run("display", *given, "--out", out, "--model", "none")
         self.assertEqual((status, "not with --tracks" in log), (2, True), log)
         self.assertEqual(run("display", "--event", EVENT, "--out", "a.bmp")[0], 2)

@@ -81,6 +81,7 @@ class TestPage(LibraryCase):
         exatrkx.display(self.event, both, self.page)
         text, log = open_page(f"file://{self.page}#track=1", self.folder, "--dump-dom")
         self.assertEqual(complaints(log), [])
+        self.assertIn(f"Track 1, track_id 2: {len(hits)} hits", text)
         self.assertEqual(len(re.findall(r"<tr><td>\d+</td>", text)), len(hits))
 
     def drive(self, script: str) -> list[str]:
@@ -253,6 +254,8 @@ class TestFiles(LibraryCase):
         event = json.loads(path.read_text())["event"]
         tracks = event["Tracks"]["exatrkx tracks"]
         self.assertEqual(len(tracks), len(self.tracks))
+        numbers = [one["track_id"] for one in tracks]
+        self.assertEqual(numbers, self.tracks.ids.tolist())
         for one, rows in zip(tracks, self.tracks, strict=True):
             ids = self.event.hit_ids[rows].tolist()
             self.assertEqual(sorted(one["hits"]), sorted(ids))

@@ -101,6 +101,7 @@ def contents(event: Event, tracks: Tracks | None) -> dict[str, Any]:
         "position": packed(event.positions, "<f4"),
         "hit_id": list(map(str, event.hit_ids.tolist())),  # of up to 63 bits
         "track": None if tracks is None else lists(tracks.hits, tracks.offsets),
+        "track_id": [] if tracks is None else list(map(str, tracks.ids.tolist())),
         "particle": None if not event.has_truth else lists(*particle_hits(event)),
         "particles": particle_list(event),
     }

@@ -6,7 +6,6 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
@@ -56,8 +55,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         event = Event.from_files(args.event)
         tracks = Tracks.from_csv(args.tracks, event)
-    name = os.path.basename(args.event)
     if args.out.lower().endswith(".html"):
-        display(event, tracks, args.out, title=name)
+        display(event, tracks, args.out, title=event.name)
     else:
-        write_phoenix(event, tracks, args.out, name=name)
+        write_phoenix(event, tracks, args.out, name=event.name)

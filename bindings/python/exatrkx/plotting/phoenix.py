@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ def write_phoenix(
     collections: dict[str, Any] = {}
     if tracks is not None:
         rows = [outward(event, hits) for hits in tracks]
-        collections["exatrkx tracks"] = curves(event, rows, min_hits)
+        collections["exatrkx tracks"] = curves(
+            event, rows, "track_id", tracks.ids.tolist(), min_hits
+        )
     if event.has_truth:
         collections["particles"] = particle_curves(event, min_hits)
     free = np.ones(event.n_hits, bool)
@@ -79,16 +82,20 @@ def outward(event: Event, rows: np.ndarray) -> np.ndarray:
 
 
 def curves(
-    event: Event, groups: list[np.ndarray], min_hits: int
+    event: Event,
+    groups: list[np.ndarray],
+    name: str,
+    numbers: Iterable[int],
+    min_hits: int,
 ) -> list[dict[str, Any]]:
-    """A collection of tracks through the hits of each group."""
+    """A collection of tracks through the hits of each group, with its number."""
     return [
         {
             "pos": event.positions[rows].astype(float).round(3).tolist(),
-            "track_id": number,
+            name: number,
             "hits": event.hit_ids[rows].tolist(),
         }
-        for number, rows in enumerate(groups)
+        for number, rows in zip(numbers, groups, strict=True)
         if len(rows) >= min_hits
     ]
 
@@ -100,8 +107,8 @@ def particle_curves(event: Event, min_hits: int) -> list[dict[str, Any]]:
     pt, eta = momenta(event)
     ends = np.cumsum(np.bincount(owner + 1, minlength=len(pt) + 1))
     groups = [outward(event, rows) for rows in np.split(order, ends[:-1])[1:]]
-    found = curves(event, groups, min_hits)
+    found = curves(event, groups, "particle", range(len(groups)), min_hits)
     for one in found:
-        k = one.pop("track_id")
-        one |= {"particle": k, "pT": float(pt[k]), "eta": float(eta[k])}
+        k = one["particle"]
+        one |= {"pT": float(pt[k]), "eta": float(eta[k])}
     return found

@@ -96,6 +96,7 @@ function readEvent() {
   const event = {
     position: decode(json.position, Float32Array),
     hitId: json.hit_id,  /* text: numbers here hold 53 bits */
+    trackId: json.track_id,
     particles: json.particles,
     groupings: [],
   };

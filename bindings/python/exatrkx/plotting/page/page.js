@@ -131,7 +131,9 @@ function describe() {
 
 function title(groups, group, count) {
   const isTrack = groups.name === "track";
-  const text = `${isTrack ? "Track" : "Particle"} ${group}: ${count} hits\n`;
+  const name = isTrack ? `Track ${group}, track_id ${event_.trackId[group]}`
+    : `Particle ${group}`;
+  const text = `${name}: ${count} hits\n`;
   if (!groups.particle) return text;
   const p = groups.particle[group], one = event_.particles[p];
   if (p < 0) return `${text}fake: of no particle more than half of them`;
