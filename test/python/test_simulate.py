@@ -258,7 +258,7 @@ class Compared(unittest.TestCase):
                 empty = {name: values[:0] for name, values in table.items()}
                 trackml_csv.write_table(path, empty)
             with contextlib.redirect_stdout(io.StringIO()) as out:
-                with warnings.catch_warnings(action="ignore"):  # of loadtxt
+                with warnings.catch_warnings(action="error"):
                     self.assertEqual(compare_events.main([folder]), 0)
             self.assertIn("| hits per event | 0 |", out.getvalue())
 

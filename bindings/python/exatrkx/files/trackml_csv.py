@@ -70,7 +70,8 @@ def _parse(data: bytes, columns: Iterable[str] | None) -> Table:
     if data.startswith(GZIP_MAGIC):
         data = gzip.decompress(data)
     text = data.decode("utf-8-sig")
-    names = text.partition("\n")[0].strip().split(",")
+    head, _, rows = text.partition("\n")
+    names = head.strip().split(",")
     wanted = list(columns) if columns is not None else [n for n in names if n]
     missing = [name for name in wanted if name not in names]
     if missing:
@@ -81,14 +82,15 @@ def _parse(data: bytes, columns: Iterable[str] | None) -> Table:
         group = [n for n in wanted if (n in INTEGER_COLUMNS) == whole]
         if not group:
             continue
-        values = np.loadtxt(
-            io.StringIO(text),
-            delimiter=",",
-            skiprows=1,
-            usecols=[names.index(name) for name in group],
-            dtype=kind,
-            ndmin=2,
-        )
+        values = np.zeros((0, len(group)), kind)
+        if rows.strip():  # else a warning
+            values = np.loadtxt(
+                io.StringIO(rows),
+                delimiter=",",
+                usecols=[names.index(name) for name in group],
+                dtype=kind,
+                ndmin=2,
+            )
         for index, name in enumerate(group):
             table[name] = values[:, index]
     return {name: table[name] for name in wanted}
