@@ -70,6 +70,22 @@ class TestPipeline(LibraryCase):
         with self.assertRaises(IndexError):
             tracks[[len(tracks)]]
 
+    def test_shown(self) -> None:
+        """What a notebook shows of objects that are no tables."""
+        context = exatrkx.Context(2)
+        events = exatrkx.Events(EVENT)
+        start = self.model
+        trainer = exatrkx.Trainer({"stage": "filter"}, start=start, context=context)
+        for shown, found in (
+            ("<exatrkx.Context on cpu, 2 threads>", context),
+            (f"<exatrkx.Events: 1, the first {EVENT}>", events),
+            (f"<exatrkx.Trainer: 0 of {trainer.n_steps} steps done>", trainer),
+        ):
+            self.assertEqual(repr(found), shown)
+        for one in (trainer, context):
+            one.close()
+            self.assertEqual(repr(one), f"<exatrkx.{type(one).__name__} closed>")
+
     def test_tables_of_modules(self) -> None:
         modules, xyz = self.event.modules, self.event.positions
         names = ("volume", "layer", "module")

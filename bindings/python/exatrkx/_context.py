@@ -114,6 +114,7 @@ class Context(_handle.Handle):
         poll = [self._polls.poll] if is_polled else []
         self._cancel = _interrupt.CANCEL(*poll)
         self.threads = n_cores() if threads is None else threads
+        self._device = f"cuda:{device_index}" if device == "cuda" else device
         self.keep_graphs = bool(keep_graphs)
         self._late: list[_handle.Pointer] = []
         options = _library.defaults(
@@ -169,6 +170,12 @@ class Context(_handle.Handle):
                 self._late.clear()
             finally:
                 self._lock.release()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<exatrkx.Context closed>"
+        plural = "" if self.threads == 1 else "s"
+        return f"<exatrkx.Context on {self._device}, {self.threads} thread{plural}>"
 
     @property
     def timings(self) -> Timings:

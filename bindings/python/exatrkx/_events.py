@@ -65,6 +65,9 @@ class Events:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        return f"<exatrkx.Events: {len(self)}, the first {self.names[0]}>"
+
     def __iter__(self) -> Iterator[Event]:
         with _progress.Bar(len(self), "event", self.progress) as bar:
             for event in self._read_ahead():

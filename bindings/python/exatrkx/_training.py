@@ -126,6 +126,11 @@ class Trainer(_handle.Handle):
         """Of the whole schedule."""
         return self._count("etx_trainer_n_steps")
 
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<exatrkx.Trainer closed>"
+        return f"<exatrkx.Trainer: {self.steps_done} of {self.n_steps} steps done>"
+
     def step(self) -> Report:
         """One optimiser step; ArgumentError after the last one."""
         return self._run("etx_trainer_step")
