@@ -179,7 +179,7 @@ def evaluate_binned(
 
     variable is "pt" [GeV], "eta", "radius" (of production, from the beam line
     [mm]) or "nearest" (the distance in eta and phi to the nearest other
-    reconstructable particle); edges [n_bins + 1] ascend.
+    particle with min_particle_hits); edges [n_bins + 1] ascend.
     """
     bounds = array("edges", edges, np.float64, -1)
     if len(bounds) < 2:
