@@ -86,6 +86,17 @@ class TestPipeline(LibraryCase):
             one.close()
             self.assertEqual(repr(one), f"<exatrkx.{type(one).__name__} closed>")
 
+    def test_particles_of_another_layout(self) -> None:
+        """PARTICLE packed and in the other order of bytes, as files may have it."""
+        event, kind = self.event, exatrkx.PARTICLE
+        other = np.dtype([(name, kind[name]) for name in kind.names]).newbyteorder()
+        made = exatrkx.Event.from_arrays(
+            event.positions,
+            particle_ids=event.particle_ids,
+            particles=event.particles.astype(other),
+        )
+        np.testing.assert_array_equal(made.particles, event.particles)
+
     def test_tables_of_modules(self) -> None:
         modules, xyz = self.event.modules, self.event.positions
         names = ("volume", "layer", "module")

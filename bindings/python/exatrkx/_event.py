@@ -54,8 +54,8 @@ def particle_table(particles: Any) -> np.ndarray:
     by name: particle_id, vx, vy, vz [mm], px, py, pz [GeV], q and, when
     there, nhits (a mapping, a structured array, a data frame, ...).
     """
-    if getattr(particles, "dtype", None) == PARTICLE:
-        return np.ascontiguousarray(particles)
+    if getattr(getattr(particles, "dtype", None), "names", None) == PARTICLE.names:
+        return np.ascontiguousarray(particles, PARTICLE)
     ids = array("particle_id", particle_column(particles, "particle_id"), np.int64, -1)
     table = np.zeros(len(ids), PARTICLE)
     table["id"] = ids
