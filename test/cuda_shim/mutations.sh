@@ -2,27 +2,31 @@
 # Break the CUDA backend in one way at a time and see a suite of the CPU
 # emulation fail: a checker that passes one of these does not check.
 #   mutations.sh OUT COMPILE OBJECTS LIBRARIES
-# COMPILE, OBJECTS and LIBRARIES make cuda-shim-checked (test.mk).
+# COMPILE, OBJECTS and LIBRARIES make cuda-shim-checked (test.mk). Without arguments
+# nothing is built: each way must change its source (make lint).
 set -eu
-out=$1
-compile=$2
-objects=$3
-libraries=$4
-mkdir -p "$out/cuda"
 failed=0
+if [ $# -gt 0 ]; then
+    out=$1
+    compile=$2
+    objects=$3
+    libraries=$4
+    mkdir -p "$out/cuda"
+fi
 
 # mutate NAME FILE SUITE SAYS PROGRAM: sed PROGRAM on a source of cuda/, and the
 # suite must fail with this text; without SAYS, fail.
 mutate()
 {
-    rm -rf "$out/cuda"
-    cp -r cuda "$out/cuda"
-    sed -i -E "$5" "$out/cuda/$2"
-    if cmp -s "cuda/$2" "$out/cuda/$2"; then
+    if sed -E "$5" "cuda/$2" | cmp -s - "cuda/$2"; then
         echo "$1: nothing to mutate in cuda/$2"
         failed=1
         return
     fi
+    [ -n "${out:-}" ] || return 0
+    rm -rf "$out/cuda"
+    cp -r cuda "$out/cuda"
+    sed -i -E "$5" "$out/cuda/$2"
     # The arguments are meant to split into words.
     # shellcheck disable=SC2086
     $compile -I"$out" -I. -Iinclude -Isrc -c "$out/cuda/$2" -o "$out/mutant.o"
@@ -51,7 +55,7 @@ mutate 'atomicCAS made plain' op/connected_components.cu checkop_labels 'a race'
 mutate 'atomicAdd made plain' op/best_first.cu checkop_chains 'a race' \
     's/of\(round\)\[atomicAdd\(n, 1\)\] = value;/of(round)[(*n)++] = value;/'
 mutate 'pointer of the host' op/edge_features.cu cuda_shim_copies \
-    'memory of the host' 's/args, e, list\.feature\[k\]/args, e, args.feature[k]/'
+    'memory of the host' 's/edge, list\.feature\[k\]/edge, args.feature[k]/'
 mutate 'one item too many' op/segment_reduce.cu checkop_segment_reduce \
     'into the zone' 's/t < args\.n_segments \* args\.width;/t <= args.n_segments * args.width;/'
 mutate 'flags one element short' op/best_first.cu checkop_chains \

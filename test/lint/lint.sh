@@ -1,7 +1,7 @@
 #!/bin/sh
 # Static analysis, JOBS files at a time (default: the processors): includes, calls,
-# words and lists, the format of C and CUDA, shellcheck, cppcheck and the analyser of
-# gcc. A tool that is missing is SKIPPED with its name.
+# words and lists, the mutations of device tests, the format of C and CUDA, shellcheck,
+# cppcheck and the analyser of gcc. A tool that is missing is SKIPPED with its name.
 set -eu
 failed=0
 jobs=${JOBS:-$(nproc)}
@@ -16,6 +16,7 @@ test/lint/includes.sh || failed=1
 test/lint/calls.sh || failed=1
 test/lint/words.sh || failed=1
 test/lint/lists.sh || failed=1
+test/cuda_shim/mutations.sh || failed=1
 if has clang-format; then
     git ls-files -z '*.c' '*.h' '*.cu' '*.cuh' | xargs -0 -n 32 -P "$jobs" \
         clang-format --dry-run -Werror || failed=1
