@@ -618,9 +618,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_begin(int32_t *labels,
     int64_t *n_tracks, etx_context *context, const etx_model *model,
     const etx_event *event);
 /* Then what comes after them: labels [n_hits], -1 .. n_hits - 1, have the
- * networks' tracks, too, numbered from n_tracks on. *out is bit by bit that of
- * etx_find_tracks where the networks saw an event of the hits left, in their
- * order. Both halves run on the CPU, but for the networks of further passes
+ * networks' tracks, too, numbered from n_tracks on; tracks of the first pass
+ * may have been dropped (-1). *out is bit by bit that of etx_find_tracks where
+ * none was and the networks saw an event of the hits left, in their order. Both
+ * halves run on the CPU, but for the networks of further passes
  * (etx_completion_options). */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks_end(etx_tracks **out,
     const int32_t *labels, int64_t n_tracks, etx_context *context,

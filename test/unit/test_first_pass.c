@@ -398,6 +398,30 @@ ETX_TEST(test_first_pass_halves_without_modules)
     ck_assert_int_eq(etx_tracks_hits(tracks)[1], n - 1);
 }
 
+/* The host may drop tracks of the first pass: here all, or the last. */
+ETX_TEST(test_first_pass_halves_dropped, .rows = 2)
+{
+    scoped_job job = job_make();
+    const int64_t n = etx_event_n_hits(job.event);
+    scoped int32_t *label = etx_test_alloc(n, sizeof *label);
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *again = NULL;
+    int64_t n_tracks = 0;
+
+    ck_assert_ok(etx_find_tracks_begin(
+        label, &n_tracks, job.context, job.model, job.event));
+    ck_assert_int_gt(n_tracks, 10);
+    for (int64_t i = 0; i < n; i++)
+        if (_i == 0 || label[i] == n_tracks - 1)
+            label[i] = -1;
+    ck_assert_ok(etx_find_tracks_end(
+        &tracks, label, n_tracks, job.context, job.model, job.event));
+    n_tracks -= _i == 0 ? n_tracks : 1;
+    ck_assert_ok(etx_find_tracks_end(
+        &again, label, n_tracks, job.context, job.model, job.event));
+    job_assert_same_tracks(tracks, again);
+}
+
 /* A label or a number that cannot be. */
 static const struct {
     int32_t label;

@@ -27,7 +27,8 @@ static etx_status list_hits(struct filling *filling, struct etx_arena *arena,
     const int32_t *label, int32_t n_filled)
 {
     const struct etx_event *const event = filling->search->event;
-    const int32_t n = etx_count_labels(label, event->n_hits) - n_filled;
+    const int32_t n_all = etx_count_labels(label, event->n_hits);
+    const int32_t n = n_all > n_filled ? n_all - n_filled : 0;
     int32_t *own = NULL;
     etx_status status;
 
