@@ -46,6 +46,18 @@ class Population(FolderCase):
         line += ["--members", 4, "--generations", 3, "--steps", 4, *more]
         return [str(word) for word in line]
 
+    def test_help(self) -> None:
+        """Each option that has a default says it."""
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), self.assertRaises(SystemExit):
+            population.main(["--help"])
+        said = " ".join(text.getvalue().split())
+        needed = [*"--data d --validation v --out o --vary v --config".split(), "gnn"]
+        names = "members workers generations steps spread criterion seed threads"
+        for name in names.split():
+            value = str(getattr(population.parse(needed), name)).removesuffix(".0")
+            self.assertRegex(said, rf"--{name} [^-]*default {value}\b")
+
     def run_main(self, *arguments: str, **other: Path) -> tuple[int, str]:
         text = io.StringIO()
         with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
