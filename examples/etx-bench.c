@@ -57,8 +57,7 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"hits", "N[,N...]", "numbers of hits (default 10000,30000,100000)",
             .text = &o->hits},
-        {"model", "FILE", "model file, or the name of a shipped one",
-            .text = &o->model},
+        PROGRAM_MODEL_OPTION(&o->model),
         {"event", "PREFIX", "events to overlay (default: a shipped one)",
             .list = &o->events},
         {"stage", "NAME", "report only this stage; event = the whole event",

@@ -36,8 +36,7 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"model", "FILE", "model file, or the name of a shipped one",
-            .text = &o->model},
+        PROGRAM_MODEL_OPTION(&o->model),
         {"event", "PREFIX",
             "prefix of PREFIX-hits.csv[.gz] and its other files, or a folder; "
             "repeatable",

@@ -40,7 +40,9 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"stage", "NAME", "embed, graph, filter, gnn, label or complete",
             .text = &o->stage},
-        {"model", "FILE", "model file, or the name of a shipped one",
+        {"model", "FILE",
+            "model file, or the name of a shipped one (default: default; with "
+            "--stage label and --edges: none)",
             .text = &o->model},
         {"event", "PREFIX", "event in TrackML form", .list = &o->events},
         {"hits", "FILE", "hits file instead of --event", .text = &o->hits},
@@ -390,9 +392,7 @@ static int run(struct work *w, const struct options *o)
         result = join_points(w, o);
         return result != 0 ? result : write_edges(w->graph, o->out);
     }
-    if (needs_model && o->model == NULL)
-        return program_usage("--model is missing (see --help)");
-    if (o->model != NULL)
+    if (needs_model || o->model != NULL)
         result = program_model(&w->model, o->model);
     if (result == 0)
         result = read_event(w, o);

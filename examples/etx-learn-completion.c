@@ -59,8 +59,7 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_failed(NULL));
     const float min_layers = (float)tracks.min_layers;
     const struct program_option table[] = {
-        {"model", "FILE", "model file, or the name of a shipped one",
-            .text = &o->model},
+        PROGRAM_MODEL_OPTION(&o->model),
         {"data", "DIR", "events with truth: a folder or a prefix; repeatable",
             .list = &o->data},
         {"out", "FILE", "model file to write", .text = &o->out},

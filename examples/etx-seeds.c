@@ -56,8 +56,7 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"model", "FILE", "model file, or the name of a shipped one",
-            .text = &o->model},
+        PROGRAM_MODEL_OPTION(&o->model),
         {"event", "PREFIX", "event in TrackML form, or a folder; repeatable",
             .list = &o->events},
         {"cut", "C", "lower bound on the score of a seed (default 0.5)",

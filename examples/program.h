@@ -36,7 +36,14 @@ struct program_option {
     const float *preset; /* the default, for the help, or NULL */
 };
 
-/* Rows of a table of options: of program_detector and of program_context. */
+/* Rows of a table of options: of program_model, program_detector and
+ * program_context. */
+#define PROGRAM_MODEL_OPTION(path)                                             \
+    {                                                                          \
+        "model", "FILE",                                                       \
+            "model file, or the name of a shipped one (default: default)",     \
+            .text = (path)                                                     \
+    }
 #define PROGRAM_DETECTOR_OPTION(path)                                          \
     {                                                                          \
         "detector", "FILE", "detectors.csv (default: the TrackML detector)",   \

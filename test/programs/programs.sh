@@ -333,6 +333,8 @@ for stage in embed graph filter gnn label complete; do
         --event $event --out "$out/$stage.csv"
 done
 [ "$(wc -l <"$out/embed.csv")" = $n_hits ] || fail 'embed: a line per hit'
+exits 0 "$programs/etx-graph" --stage embed --event $event --out "$out/own.csv"
+cmp "$out/embed.csv" "$out/own.csv" || fail 'embed: not with the default model'
 [ "$(head -1 "$out/gnn.csv")" = src,dst,score ] || fail 'gnn header'
 exits 0 "$programs/etx-graph" --stage label --model $model --event $event \
     --edges "$out/gnn.csv" --out "$out/label2.csv"
