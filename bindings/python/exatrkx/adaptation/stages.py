@@ -30,7 +30,7 @@ DEFAULT_WIDTH = {"embedding": 128, "filter": 64, "gnn": 32}
 SHARE = {"embedding": 0.3, "filter": 0.2, "gnn": 0.5}  # of the time
 HITS_OF_A_STEP = {"embedding": 10000, "filter": 12000, "gnn": 10000}
 MIN_STEPS = 60
-MAX_STEPS = {"embedding": 16000, "filter": 40000, "gnn": 80000}
+MAX_STEPS = {"embedding": 40000, "filter": 40000, "gnn": 80000}
 N_VALIDATIONS = 5
 CHECKPOINT_SECONDS = 20.0
 
