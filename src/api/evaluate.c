@@ -41,6 +41,44 @@ done:
     return status;
 }
 
+/* What all counts of etx_evaluate fulfil: 0 <= part <= whole. */
+static etx_status check_counts(
+    const char *function, const etx_evaluation_counts *counts)
+{
+    const struct {
+        const char *name;
+        int64_t part, whole;
+    } ratios[] = {
+        {"selected particles matched", counts->n_selected_matched,
+            counts->n_particles_selected},
+        {"reconstructable particles matched", counts->n_reconstructable_matched,
+            counts->n_particles_reconstructable},
+        {"tracks matched", counts->n_tracks_matched, counts->n_tracks},
+        {"fake tracks", counts->n_tracks_fake, counts->n_tracks},
+        {"duplicate tracks", counts->n_tracks_duplicate, counts->n_tracks},
+        {"events", 0, counts->n_events},
+    };
+    const struct {
+        const char *name;
+        double sum;
+    } scores[] = {
+        {"trackml_score_sum", counts->trackml_score_sum},
+        {"primary_score_sum", counts->primary_score_sum},
+    };
+
+    for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++)
+        if (ratios[k].part < 0 || ratios[k].part > ratios[k].whole)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: %s: %" PRId64 " of %" PRId64 " is no rate", function,
+                ratios[k].name, ratios[k].part, ratios[k].whole);
+    for (size_t k = 0; k < sizeof scores / sizeof *scores; k++)
+        if (!(scores[k].sum >= 0.0 && scores[k].sum < INFINITY))
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: %s is %.9g, not a sum of scores", function, scores[k].name,
+                scores[k].sum);
+    return ETX_OK;
+}
+
 /* *out: the caller's counts; what an older caller lacks is 0. */
 static etx_status read_counts(etx_evaluation_counts *out, const char *function,
     const etx_evaluation_counts *counts)
@@ -56,6 +94,7 @@ static etx_status read_counts(etx_evaluation_counts *out, const char *function,
     *out = (etx_evaluation_counts){0};
     memcpy(out, counts,
         counts->struct_size < sizeof *out ? counts->struct_size : sizeof *out);
+    ETX_CHECK(check_counts(function, out));
 done:
     return status;
 }
@@ -95,39 +134,6 @@ done:
     return etx_call_end(&host, status);
 }
 
-/* 0 <= part <= whole, which all counts of etx_evaluate fulfil. */
-static etx_status check_ratio(const char *name, int64_t part, int64_t whole)
-{
-    if (part < 0 || part > whole)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "etx_evaluation_rates: %s: %" PRId64 " of %" PRId64 " is no rate",
-            name, part, whole);
-    return ETX_OK;
-}
-
-static etx_status check_ratios(const etx_evaluation_counts *counts)
-{
-    const struct {
-        const char *name;
-        int64_t part, whole;
-    } ratios[] = {
-        {"selected particles matched", counts->n_selected_matched,
-            counts->n_particles_selected},
-        {"reconstructable particles matched", counts->n_reconstructable_matched,
-            counts->n_particles_reconstructable},
-        {"tracks matched", counts->n_tracks_matched, counts->n_tracks},
-        {"fake tracks", counts->n_tracks_fake, counts->n_tracks},
-        {"duplicate tracks", counts->n_tracks_duplicate, counts->n_tracks},
-        {"events", 0, counts->n_events},
-    };
-    etx_status status = ETX_OK;
-
-    for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++)
-        ETX_CHECK(check_ratio(ratios[k].name, ratios[k].part, ratios[k].whole));
-done:
-    return status;
-}
-
 static double mean(double sum, int64_t n_events)
 {
     return n_events == 0 ? (double)NAN : sum / (double)n_events;
@@ -145,7 +151,6 @@ etx_status etx_evaluation_rates(
     ETX_CHECK(etx_report_check(out, RATES_FIRST_SIZE, "evaluation"));
     ETX_CHECK(read_counts(&sums, __func__, counts));
     counts = &sums;
-    ETX_CHECK(check_ratios(counts));
     rates.physics_efficiency = etx_clopper_pearson(
         counts->n_selected_matched, counts->n_particles_selected);
     rates.technical_efficiency = etx_clopper_pearson(

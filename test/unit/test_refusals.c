@@ -64,6 +64,8 @@ static const struct etx_test_change counts_refused[] = {
     COUNTS(n_tracks_fake, -1, "fake tracks: -1 of 0 is no rate"),
     COUNTS(n_tracks_duplicate, 1, "duplicate tracks: 1 of 0 is no rate"),
     COUNTS(n_events, -1, "events: 0 of -1 is no rate"),
+    COUNTS(trackml_score_sum, -0.5, "trackml_score_sum is -0.5"),
+    COUNTS(primary_score_sum, NAN, "primary_score_sum is nan"),
 };
 
 ETX_TEST(test_refusals_rates, .rows = ROWS(counts_refused))
@@ -75,6 +77,21 @@ ETX_TEST(test_refusals_rates, .rows = ROWS(counts_refused))
     ck_assert_refused(
         etx_evaluation_rates(&rates, &counts), counts_refused[_i].error);
     ck_assert(rates.trackml_score == 0.5);
+}
+
+/* Counts that were not set to zero gain no event either. */
+ETX_TEST(test_refusals_counts, .rows = ROWS(counts_refused))
+{
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation_counts before;
+    scoped_event *event = etx_test_event(2, points);
+    scoped_tracks *tracks = NULL;
+
+    etx_test_set(&counts, &counts_refused[_i]);
+    before = counts;
+    ck_assert_refused(
+        etx_evaluate(&counts, event, tracks, NULL), counts_refused[_i].error);
+    ck_assert_int_eq(memcmp(&counts, &before, sizeof counts), 0);
 }
 
 static void count_leave(void *user, etx_status status)
