@@ -398,8 +398,9 @@ class TestEvents(LibraryCase):
     def test_refused(self) -> None:
         empty = self.folder / "empty"
         empty.mkdir()
-        with self.assertRaisesRegex(FileNotFoundError, "hits.csv"):
-            exatrkx.Events(empty)
+        for nothing in (empty, self.folder / "typo", self.folder / "typo.npz"):
+            with self.assertRaisesRegex(FileNotFoundError, f"{nothing}: no .*hits.csv"):
+                exatrkx.Events(nothing)
         with self.assertRaisesRegex(ValueError, "ahead 0"):
             exatrkx.Events(self.events, ahead=0)
         (self.events / "event1-hits.csv.gz").unlink()

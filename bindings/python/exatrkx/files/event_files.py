@@ -20,9 +20,11 @@ ACTS_KINDS = ("measurements", "spacepoint")
 
 
 def find(path: str) -> list[str]:
-    """The events of a folder, sorted, or the one of a prefix or file."""
+    """The events of a folder, sorted, or the one of a prefix or file; of none, none."""
     if not os.path.isdir(path):
-        return [prefix_of(path)]
+        prefix = prefix_of(path)
+        is_there = os.path.exists(path) or has(prefix, "hits") or has(prefix, "truth")
+        return [prefix] if is_there else []
     return [os.path.join(path, name) for name in prefixes_among(os.listdir(path))]
 
 
