@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <exatrkx/fit.h>
 
@@ -82,6 +83,9 @@ static void read_options(struct options *o, int argc, char **argv)
             o->tracks == NULL ? "tracks" : "event"));
     if (o->resolved == NULL && (o->max_shared >= 0 || o->min_hits >= 0))
         exit(program_usage("--max-shared and --min-hits go with --resolved"));
+    if (o->out != NULL && o->resolved != NULL &&
+        strcmp(o->out, o->resolved) == 0)
+        exit(program_usage("--out and --resolved are one file, %s", o->out));
     if ((o->model != NULL) + (o->field != 0.0) + (o->map != NULL) > 1)
         exit(program_usage("give one of --model, --field and --field-map"));
 }

@@ -235,6 +235,8 @@ exits 2 "$programs/etx-fit-tracks" --event $event
 exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --max-shared 2
 exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --out "$out/one.csv" --resolved "$out/one.csv"
+exits 2 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
     --model default --field 2
 exits 0 "$programs/etx-fit-tracks" --event $event-hits.csv.gz \
     --tracks "$out/tracks.csv" --out "$out/same.csv"
