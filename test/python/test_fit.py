@@ -158,7 +158,7 @@ class Fit(unittest.TestCase):
         true *= field.CENTRE_FIELD / true[0, :, 1].max()
         off = np.abs(learned.field_map - true)[r < 600][:, np.abs(z) < 1500]
         self.assertLess(off.max(), 0.1)
-        with self.assertRaises(exatrkx.FileError):
+        with self.assertRaises(FileNotFoundError):
             learn_field.main([str(data / "none"), "--out", path])
         bare = exatrkx.Event.from_arrays(np.ones((3, 3)))
         with self.assertRaisesRegex(ValueError, "no truth"):
