@@ -552,7 +552,9 @@ int main(int argc, char **argv)
         return bench_read(&o);
     if (o.events.count == 0)
         default_events(&o.events);
-    result = program_expand_events(&o.events);
+    result = program_check_output(o.json);
+    if (result == 0)
+        result = program_expand_events(&o.events);
     if (result == 0)
         result = program_context(&context, o.device, &o.n_threads);
     if (result == 0)

@@ -142,6 +142,23 @@ static char *output_path(const struct options *o, const char *out,
     return path;
 }
 
+/* Before events are read: one name of an event stands for all. */
+static int check_outputs(const struct options *o)
+{
+    const char *const outputs[] = {o->out, o->timing_json, o->svg};
+    int result = 0;
+
+    for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
+        if (outputs[k] == NULL || result != 0)
+            continue;
+        char *path = output_path(o, outputs[k], "event", "");
+
+        result = program_check_output(path);
+        free(path);
+    }
+    return result;
+}
+
 /* Tracks, timing and display of one event. */
 static int write_results(const struct options *o, const char *name,
     const etx_context *context, const etx_event *event,
@@ -446,6 +463,8 @@ int main(int argc, char **argv)
         result = program_expand_events(&o.events);
     if (result == 0)
         result = program_check_names(&o.events, "-tracks.csv");
+    if (result == 0)
+        result = check_outputs(&o);
     if (result == 0)
         result = o.device == NULL || strcmp(o.device, "cpu") == 0
                      ? open_on_cpu(&work, &o)

@@ -206,6 +206,10 @@ int main(int argc, char **argv)
     if (failed == 0 && o.events.count > 1)
         failed = program_usage("give one --event");
     if (failed == 0)
+        failed = program_check_output(o.out);
+    if (failed == 0)
+        failed = program_check_output(o.resolved);
+    if (failed == 0)
         failed = program_context(&context, "cpu", &o.n_threads);
     if (failed == 0)
         failed = program_detector(&detector, o.detector);

@@ -412,7 +412,9 @@ int main(int argc, char **argv)
     int result = 0;
 
     read_options(&o, argc, argv);
-    result = program_expand_events(&o.events);
+    result = program_check_output(o.out);
+    if (result == 0)
+        result = program_expand_events(&o.events);
     if (result == 0)
         result = program_context(&w.context, o.device, &o.n_threads);
     if (result == 0)

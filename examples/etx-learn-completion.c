@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     int result;
 
     read_options(&o, argc, argv);
-    result = training_check_output(o.out);
+    result = program_check_output(o.out);
     if (result == 0)
         result = program_expand_events(&o.data);
     if (result == 0)

@@ -312,6 +312,8 @@ static int run(struct seeds *seeds, struct work *w, struct options *o)
         result = program_usage(
             "--out writes seeds above --cut: take the one that --purity finds");
     if (result == 0)
+        result = program_check_output(o->out);
+    if (result == 0)
         result = program_model(&w->model, o->model);
     if (result == 0)
         result = program_detector(&w->detector, o->detector);

@@ -817,8 +817,10 @@ static int run_ranks(struct rank *rank, int32_t n_ranks)
 /* What can be written and read, before it takes long. */
 static int check_files(struct options *o)
 {
-    int result = training_check_output(o->out);
+    int result = program_check_output(o->out);
 
+    if (result == 0)
+        result = program_check_output(o->report);
     if (result == 0 && o->resume) {
         char *checkpoint = join_text(o->out, ".checkpoint");
 

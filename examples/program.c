@@ -342,6 +342,30 @@ int program_is_folder(const char *path)
     return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
 }
 
+int program_check_output(const char *path)
+{
+    struct stat information;
+    int is_refused;
+
+    if (path == NULL)
+        return 0;
+    if (program_is_folder(path))
+        return program_error("%s: is a folder", path);
+    if (stat(path, &information) == 0 && !S_ISREG(information.st_mode)) {
+        is_refused = access(path, W_OK) != 0;
+    } else {
+        const char *slash = strrchr(path, '/');
+        const size_t n = slash != NULL ? (size_t)(slash + 1 - path) : 0;
+        char *folder = program_allocate((int64_t)n + 2, 1);
+
+        memcpy(folder, path, n);
+        memcpy(folder + n, ".", 2);
+        is_refused = access(folder, W_OK) != 0;
+        free(folder);
+    }
+    return is_refused ? program_error("%s: %s", path, strerror(errno)) : 0;
+}
+
 char *program_shipped_file(const char *relative)
 {
     const char *folder = getenv("ETX_DATA");

@@ -129,24 +129,6 @@ char *training_read_config(const char *path)
     return text;
 }
 
-/* -------------------------------------------------------------- output -- */
-
-int training_check_output(const char *path)
-{
-    char *folder = program_copy_text(path);
-    char *slash = strrchr(folder, '/');
-    int result = 0;
-
-    if (slash != NULL)
-        slash[slash == folder] = '\0';
-    if (program_is_folder(path))
-        result = program_error("%s: is a folder", path);
-    else if (access(slash != NULL ? folder : ".", W_OK) != 0)
-        result = program_error("%s: %s", path, strerror(errno));
-    free(folder);
-    return result;
-}
-
 /* ----------------------------------------------------------- leftovers -- */
 
 /* Whether name is "BASE.PID-....tmp" of a process that no longer runs. */

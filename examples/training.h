@@ -26,10 +26,6 @@ etx_status training_read_events(
  * stderr that says why it cannot be read. etx_trainer_create parses it. */
 char *training_read_config(const char *path);
 
-/* Returns 0 when a file can be written in place of path or next to it, else
- * PROGRAM_FAILED after a line on stderr. */
-int training_check_output(const char *path);
-
 /* Remove the temporary files of checkpoint that processes which no longer run
  * left next to it. */
 void training_remove_leftovers(const char *checkpoint);

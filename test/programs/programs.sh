@@ -512,6 +512,42 @@ for family in graph_convolution triplet_gnn attention_gnn lorentz_network; do
 done
 exits 1 "$programs/etx-train" --config $event-hits.csv.gz \
     --data examples/data --out "$out/x.safetensors"
+# Where nothing can be written, that is told before anything is read.
+untold()
+{
+    program=$programs/$1
+    shift
+    exits 1 "$program" "$@"
+    grep -q "$wrong" "$out/stderr" || fail "told late, not: $wrong"
+}
+mkdir "$out/lone"
+echo broken >"$out/lone/event1-hits.csv"
+touch "$out/plain"
+lone=$out/lone/event1
+for wrong in '/nonexistent/x: No such file' 'lone: is a folder' \
+    'plain/x: Not a directory'; do
+    case $wrong in
+    lone*) path=$out/lone ;;
+    plain*) path=$out/plain/x ;;
+    *) path=/nonexistent/x ;;
+    esac
+    untold etx-fit-tracks --event "$lone" --tracks "$out/t.csv" --out "$path"
+    untold etx-fit-tracks --event "$lone" --tracks "$out/t.csv" \
+        --resolved "$path"
+    untold etx-graph --stage gnn --event "$lone" --out "$path"
+    untold etx-seeds --event "$lone" --out "$path"
+    untold etx-bench --event "$lone" --json "$path"
+    untold etx-train --config "$out/gnn.json" --data "$lone" \
+        --out "$out/x.safetensors" --scaling-report "$path"
+done
+wrong='/nonexistent/x: No such file'
+untold etx-find-tracks --event "$lone" --out /nonexistent/x
+untold etx-find-tracks --event "$lone" --out "$out/x.csv" --svg /nonexistent/x
+untold etx-find-tracks --event "$lone" --out "$out/x.csv" \
+    --timing-json /nonexistent/x
+wrong='plain/event: Not a directory'
+untold etx-find-tracks --event "$out/lone" --out "$out/plain"
+exits 0 "$programs/etx-graph" --stage embed --event $event --out /dev/null
 # What is wrong is told before events are read.
 sed 's/"schedule"/"schedul"/' "$out/gnn.json" >"$out/typo.json"
 mkdir "$out/unread"
