@@ -23,8 +23,8 @@ def find(path: str) -> list[str]:
     """The events of a folder, sorted, or the one of a prefix or file; of none, none."""
     if not os.path.isdir(path):
         prefix = prefix_of(path)
-        is_there = os.path.exists(path) or has(prefix, "hits") or has(prefix, "truth")
-        return [prefix] if is_there else []
+        is_found = os.path.exists(path) or has(prefix, "hits") or has(prefix, "truth")
+        return [prefix] if is_found else []
     return [os.path.join(path, name) for name in prefixes_among(os.listdir(path))]
 
 
