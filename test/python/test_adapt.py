@@ -614,6 +614,9 @@ class Adapt(FolderCase):
         self.assertIn("no *-hits.csv", err)
         with self.assertRaisesRegex(exatrkx.ArgumentError, "give another name"):
             self.adapt("m", start=str(self.folder / "m"))
+        (self.folder / "made").mkdir()
+        with self.assertRaisesRegex(exatrkx.FileError, "made: is a folder"):
+            self.adapt("made")
 
 
 if __name__ == "__main__":

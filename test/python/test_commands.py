@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import subprocess
@@ -14,7 +15,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from support import EVENT, PACKAGE, ROOT, LibraryCase
+from support import EVENT, PACKAGE, ROOT, LibraryCase, has
 
 from exatrkx import _programs
 from exatrkx.__main__ import MODULES, PROGRAMS, main
@@ -148,3 +149,31 @@ class TestCommands(LibraryCase):
                 status, _, log = run("display", *wrong)
                 self.assertEqual((status, log.count("\n")), (1, 1), log)
                 self.assertNotIn("None", log)
+
+    def test_outputs(self) -> None:
+        """Where nothing can be written, that is told before anything is read."""
+        (self.folder / "plain").touch()
+        weights = ("--family", "mlp", "--weights", "/no.npz")
+        for ending, *command in (
+            ("csv", "learn-field", "/no"),
+            ("safetensors", "convert", *weights),
+            ("safetensors", "adjust", "/no.safetensors"),
+            ("parquet", "colliderml-tracks", "/no"),
+            ("png", "plot", "training", "/no"),
+            ("html", "display", "--event", "/no"),
+        ):
+            if command[0] == "plot" and not has("matplotlib"):
+                continue
+            folder = self.folder / f"a.{ending}"
+            folder.mkdir(exist_ok=True)
+            for out, error in (
+                (folder, errno.EISDIR),
+                (self.folder / "none" / folder.name, errno.ENOENT),
+                (self.folder / "plain" / folder.name, errno.ENOTDIR),
+            ):
+                with self.subTest(command, out=out):
+                    status, _, log = run(*command, "--out", out)
+                    wrong = f"[Errno {error}] {os.strerror(error)}: '{out}'"
+                    self.assertEqual((status, log), (1, f"{command[0]}: {wrong}\n"))
+        latency = ("--latency", "/none/x", "--out", self.folder / "x")
+        self.assertIn("'/none/x'", run("colliderml-tracks", "/no", *latency)[2])

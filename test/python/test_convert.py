@@ -152,6 +152,15 @@ class TestFamilies(ConvertCase):
             self.assertEqual(len(tensors), 6 + 6)
             os.rename(self.path("m.safetensors"), self.path("base"))
 
+    def test_merge_of_a_shipped_model(self) -> None:
+        state = sequential("net", [6, 16, 1])
+        np.savez(self.path("w.npz"), **state)
+        status, text = self.convert("edge_filter", "w.npz", "--merge", "chain")
+        self.assertEqual(status, 0, text)
+        _, metadata = safetensors.read(self.path("m.safetensors"))
+        config = json.loads(metadata["etx.config"])
+        self.assertLessEqual({"embedding", "filter", "gnn"}, set(config))
+
     def test_refused(self) -> None:
         good = sequential("network", [3, 16, 8])
         for state, family, piece in [

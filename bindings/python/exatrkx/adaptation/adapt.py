@@ -339,6 +339,8 @@ def adapt(
     first = None if start is None else Path(model_file(start))
     if first is not None and os.path.realpath(first) == target:
         raise _errors.ArgumentError(f"{out}: the model to begin with; give another name")
+    if os.path.isdir(target):
+        raise _errors.FileError(f"{out}: is a folder; name the file of the model")
     begin = None if first is None else hashlib.sha256(first.read_bytes()).hexdigest()
     job = Adaptation(events, work, seconds, used, say)
     same_inputs(events, [seconds, from_scratch, begin], work)

@@ -26,7 +26,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..files import safetensors
+from ..files import safetensors, whole_file
 from ..files.safetensors import CONFIG
 from ..files.torch_archive import ArchiveError
 from .check import check_loads, compare
@@ -172,6 +172,8 @@ def convert(options: argparse.Namespace) -> None:
         raise ConvertError("--cut: for --family edge_filter alone")
     if options.graph and options.family != "mlp":
         raise ConvertError("--graph: for --family mlp alone")
+    whole_file.check(options.out)
+    others = read_model(options.merge) if options.merge else ({}, {"schema": 1})
     state, stored, facts = read_weights(options.weights)
     hparams = stored | read_hparams(options.hparams)
     n_edge = len(parse_features(options.edge_features))
@@ -181,12 +183,8 @@ def convert(options: argparse.Namespace) -> None:
     converted = CONVERTERS[options.family](source)
     source.finish()
     name = STAGES[options.family]
-    config: dict[str, Any] = {"schema": 1}
-    tensors: safetensors.Tensors = {}
-    if options.merge:
-        tensors, config = read_model(options.merge)
-        prefix = name + "."
-        tensors = {t: v for t, v in tensors.items() if not t.startswith(prefix)}
+    tensors, config = others
+    tensors = {t: v for t, v in tensors.items() if not t.startswith(name + ".")}
     config[name] = make_stage(options, converted, source)
     if options.label:
         config["label"] = options.label
@@ -222,8 +220,10 @@ def dump_alone(
 
 
 def read_model(path: str) -> tuple[safetensors.Tensors, dict[str, Any]]:
-    """Tensors and etx.config of a model file."""
-    tensors, metadata = safetensors.read(path)
+    """Tensors and etx.config of a model file, or of a shipped one by its name."""
+    from .._shipped import model_file
+
+    tensors, metadata = safetensors.read(str(model_file(path)))
     try:
         return tensors, safetensors.config_of(metadata)
     except safetensors.FormatError as error:
@@ -260,7 +260,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--cut", type=float, help="for --family edge_filter")
     parser.add_argument("--label", type=json_object, help="JSON, how to make tracks")
-    parser.add_argument("--merge", help="model file whose other stages to keep")
+    parser.add_argument("--merge", help="model file, or the name of a shipped one, whose other stages to keep")
     parser.add_argument(
         "--check",
         nargs="?",

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 
@@ -20,6 +21,23 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
             _replace(os.path.realpath(path), data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """OSError, before what takes long, where write could not write this file."""
+    refused = None
+    if os.path.isdir(path):
+        refused = errno.EISDIR
+    elif _is_direct(path):
+        refused = None if os.access(path, os.W_OK) else errno.EACCES
+    else:
+        try:
+            with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+                pass
+        except OSError as error:
+            refused = error.errno
+    if refused is not None:
+        raise OSError(refused, os.strerror(refused), os.fspath(path))
 
 
 def _is_direct(path: str | os.PathLike[str]) -> bool:

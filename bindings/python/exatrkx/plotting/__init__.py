@@ -264,8 +264,10 @@ def _add_signal(command: argparse.ArgumentParser) -> None:
 
 def draw(args: argparse.Namespace) -> None:
     """Draw the requested plot; loads numpy and matplotlib."""
+    from ..files import whole_file
     from . import style
 
+    whole_file.check(args.out)
     if args.command == "training":
         figure = training(args.logs)
     elif args.command == "times":

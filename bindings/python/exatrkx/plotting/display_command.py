@@ -15,6 +15,7 @@ from .._event import Event
 from .._model import Detector, Model
 from .._stages import find_tracks
 from .._tracks import Tracks
+from ..files import whole_file
 from .display import display
 from .phoenix import write_phoenix
 
@@ -48,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(args: argparse.Namespace) -> None:
     """Write the format that the ending of --out names."""
+    whole_file.check(args.out)
     if args.tracks is None:
         event = Event.from_files(args.event, detector=Detector.load(args.detector))
         context = Context(args.threads or None)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..files import weights
+from ..files import weights, whole_file
 from ..files.trackml_csv import Table, event_path, write_table
 from . import (
     conversions,
@@ -495,6 +495,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 when done, 1 when something failed."""
     args = checked(arguments)
     try:
+        if args.detectors is not None:
+            whole_file.check(args.detectors)
         with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
             simulation = fatras.Fatras(
                 scratch, args.field, args.tesla, args.coil_centre, args.detector

@@ -93,6 +93,8 @@ def write(path: Path, columns: dict[str, Any]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    for path in filter(None, (options.out, options.latency)):
+        whole_file.check(path)
     finder = Finder(options.model, options.threads)
     tables = list(read_tracks(options.hits, finder, options.truth))
     if not tables:

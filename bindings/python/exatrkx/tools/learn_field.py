@@ -21,6 +21,7 @@ from .. import _field
 from .._context import Context
 from .._events import Events
 from .._model import Detector
+from ..files import whole_file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--detector", metavar="FILE", help="detectors.csv (default: TrackML's)")
     parser.add_argument("--threads", type=int, help="default: all cores")
     options = parser.parse_args(arguments)
+    whole_file.check(options.out)
     detector = Detector.load(options.detector)
     try:
         events = Events(options.events, detector=detector)

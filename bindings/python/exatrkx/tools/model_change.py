@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._shipped import model_file
-from ..files import safetensors
+from ..files import safetensors, whole_file
 
 Config = dict[str, Any]
 Change = Callable[[Config, safetensors.Tensors], safetensors.Tensors]
@@ -35,6 +35,11 @@ def change_model(
     the file that it was; None after a line on stderr."""
     from .._model import Model
 
+    try:
+        whole_file.check(options.out)
+    except OSError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return None
     try:
         path = str(model_file(options.model))
         tensors, metadata = safetensors.read(path)
