@@ -381,6 +381,9 @@ static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
 
         ETX_POLL(row);
         ETX_CHECK(find_row(&hit, hits, csv, row, TRUTH_HIT, paths->hits));
+        if (id < 0)
+            return etx_csv_fail(
+                csv, row, TRUTH_PARTICLE, "is negative; noise is 0");
         if (id != 0)
             ETX_CHECK(find_row(&particle, particles, csv, row, TRUTH_PARTICLE,
                 paths->particles));

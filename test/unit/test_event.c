@@ -352,7 +352,7 @@ static const struct {
     {particle_ids, weights, 1, particles, ETX_ERR_ARGUMENT,
         "hit 2: particle id 5 is not among the 1 particles"},
     {(const int64_t[]){0, -3, 0, 0}, weights, 3, particles, ETX_ERR_ARGUMENT,
-        "hit 1: particle id -3"},
+        "hit 1: particle id -3 is negative; noise is 0"},
     {particle_ids, (const float[]){1, 1, NAN, 1}, 3, particles,
         ETX_ERR_ARGUMENT, "weights row 2"},
     {particle_ids, (const float[]){1, 1, 1, -0.5f}, 3, particles,

@@ -69,7 +69,7 @@ static const struct truth_row truth_rows[] = {
     {"unknown particle", GOOD_TRUTH, PARTICLES,
         "truth.csv:2:2: particle_id 4503599627370497 is not in"},
     {"negative particle", TRUTH "3,-5,0,0,0,0,0,0,0\n", ONE_PARTICLE,
-        "truth.csv:2:2: particle_id -5 is not in"},
+        "truth.csv:2:2: particle_id -5 is negative; noise is 0"},
     {"particle of 65 bits", TRUTH "3,18446744073709551617,0,0,0,0,0,0,0\n",
         ONE_PARTICLE, "truth.csv:2:2: found \"18446744073709551617\""},
     {"negative weight", TRUTH "3,0,0,0,0,0,0,0,-0.5\n", ONE_PARTICLE,
