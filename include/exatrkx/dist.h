@@ -1,11 +1,11 @@
 /* exatrkx/dist.h -- distributed training: ranks are processes or threads.
  *
- * Part of libexatrkx_dist.so, which uses libexatrkx.so. A group is ranks 0 ..
- * n-1, each with one etx_dist, that call the same functions in the same order.
- * When a rank dies or hangs the calls of the others fail within the deadline;
- * the group is then broken and can only be closed. Buffers are neither read nor
- * written after a call has returned, failed or not. Manual:
- * docs/distributed.md.
+ * Part of libexatrkx_dist.so (pkg-config exatrkx-dist, CMake exatrkx::dist),
+ * which uses libexatrkx.so. A group is ranks 0 .. n-1, each with one etx_dist,
+ * that call the same functions in the same order. When a rank dies or hangs the
+ * calls of the others fail within the deadline; the group is then broken and
+ * can only be closed. Buffers are neither read nor written after a call has
+ * returned, failed or not. Manual: docs/distributed.md.
  *
  * Errors as in exatrkx.h; also ETX_ERR_IO when a rank did not arrive within the
  * deadline and ETX_ERR_CANCELLED when another rank failed, or when the caller
