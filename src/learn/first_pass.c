@@ -291,7 +291,7 @@ static etx_status check_field(const struct learning *learning)
         0.5 * ((double)field[3 * n / 4] - (double)field[n / 4]);
     if (spread > MAX_SPREAD && spread > 0.5 * fabs(middle))
         return etx_fail(ETX_ERR_ARGUMENT,
-            "first pass: true tracks are no helices about z (field %.9g T, "
+            "first pass: true tracks do not agree on a field along z (%.9g T, "
             "spread %.9g T)",
             round(100.0 * middle) / 100.0, round(100.0 * spread) / 100.0);
 done:

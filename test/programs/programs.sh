@@ -312,7 +312,7 @@ done
 zcat $event-particles.csv.gz |
     awk -F, -v OFS=, 'NR % 2 == 0 { $8 = -$8 } { print }' >"$out/turned-particles.csv"
 exits 0 "$programs/etx-learn-completion" --data "$out/turned" --out "$out/turned.safetensors"
-grep -q 'no helices about z' "$out/stderr" || fail 'no word of the first pass'
+grep -q 'do not agree on a field along z' "$out/stderr" || fail 'no word of the first pass'
 grep -q ': completion from 1 events' "$out/stdout" || fail 'a first pass was learned'
 exits 1 "$programs/etx-learn-completion" --data "$out/turned" \
     --out "$out/turned.safetensors" --first-pass 1

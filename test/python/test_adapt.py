@@ -133,10 +133,10 @@ class Facts(unittest.TestCase):
             found = facts.look([copy_of(event, **change)])
             self.assertRegex("\n".join(found.warnings), text)
 
-    def lines(self, bent: float) -> facts.Facts:
-        """Of events of lines that turn in x with pz, as beyond a magnet."""
+    def lines(self, bent: float, across: float = 1.0) -> facts.Facts:
+        """Of events of lines that turn in x with pz, as beyond a magnet; across: z is 1."""
         rng = np.random.default_rng(1)
-        direction = rng.normal(size=(20, 3))
+        direction = rng.normal(size=(20, 3)) * [across, across, 1.0]
         away = np.arange(1, 9)[None, :, None] * 100.0
         hits = direction[:, None] * away
         hits[:, :, 0] += bent * np.maximum(away[:, :, 0] - 400, 0)
@@ -158,6 +158,10 @@ class Facts(unittest.TestCase):
         self.assertAlmostEqual(found.field, 0.0, delta=0.05)
         self.assertNotIn("no helices", "".join(found.warnings))
         self.assertIn("no layers", "".join(found.warnings))
+        forward = self.lines(0.0, across=1e-3)
+        self.assertFalse(forward.has_helices)
+        self.assertIn("true tracks are straight", "".join(forward.warnings))
+        self.assertNotIn("no helices", "".join(forward.warnings))
 
     def test_one_layer(self) -> None:
         """Modules that are all the same are none."""

@@ -60,7 +60,7 @@ ETX_TEST(test_first_pass_other_field)
     const etx_event *const events[] = {event};
     ck_assert_refused(
         etx_model_learn_first_pass(&learned, model, 1, events, NULL),
-        "no helices about z (field ");
+        "true tracks do not agree on a field along z (");
 }
 
 /* The event without a field: its particles fly straight on. */

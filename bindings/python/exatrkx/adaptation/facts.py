@@ -26,6 +26,7 @@ MIN_EXTENT = 20.0  # mm; detectors are larger
 FIELD_PT = 0.6  # of the least pT of the efficiency: of such a particle
 MAX_SPREAD = 0.3  # T; straight tracks have less
 MAX_FIELD = 10.0  # T, of any detector
+MAX_BEND = 1e-3  # of straight tracks
 MAX_DETOUR = 1.5  # of a track; half a turn is one of 1.6
 MIN_APPROACH = 0.1  # to the origin, of the way of a track from it
 MAX_INWARD = 0.1  # of the tracks
@@ -69,6 +70,7 @@ class Facts:
     median_pt: float
     field: float  # T along z, from true tracks; nan: too few
     field_spread: float  # half of the quartile range, T
+    bend: float  # median distance of true tracks, in their middle, from a line, over their reach
     detour: float  # median way of true tracks through their hits, over their reach
     inward: float  # share of the true tracks that come nearer to the origin first
     wanted: Wanted
@@ -159,17 +161,21 @@ def with_momenta(events: Sequence[Event]) -> list[Event]:
     ]
 
 
-def ways(event: Event, min_pt: float) -> tuple[list[float], list[float], list[bool]]:
+def ways(
+    event: Event, min_pt: float
+) -> tuple[list[float], list[float], list[float], list[bool]]:
     """Of the true tracks with four hits or more, these by distance from the vertex: the
     field along z, in T, that bends the circle through the first, middle and last hit of
-    a charged one with such a pT; the way through all hits over the distance of the
-    last from the first; whether it comes nearer to the origin first."""
+    a charged one with such a pT; over the distance of the last from the first that of
+    the middle one from the line through both, and the way through all hits; whether it
+    comes nearer to the origin first."""
     ids, particles = event.particle_ids, event.particles
     fields: list[float] = []
+    bends: list[float] = []
     detours: list[float] = []
     inward: list[bool] = []
     if ids is None or particles is None:
-        return fields, detours, inward
+        return fields, bends, detours, inward
     pt = np.hypot(particles["momentum"][:, 0], particles["momentum"][:, 1])
     is_measured = (pt > min_pt) & (particles["charge"] != 0)
     order = np.argsort(ids, kind="stable")
@@ -178,8 +184,11 @@ def ways(event: Event, min_pt: float) -> tuple[list[float], list[float], list[bo
         xyz = event.positions[order[begin[row] : end[row]]].astype(float)
         away = np.linalg.norm(xyz - particles["vertex"][row], axis=1)
         xyz = xyz[np.argsort(away)]
-        reach = float(np.linalg.norm(xyz[-1] - xyz[0]))
+        chord = xyz[-1] - xyz[0]
+        reach = float(np.linalg.norm(chord))
         if reach > 0:
+            off = np.cross(xyz[len(xyz) // 2] - xyz[0], chord)
+            bends.append(float(np.linalg.norm(off)) / reach**2)
             steps = np.linalg.norm(np.diff(xyz, axis=0), axis=1)
             detours.append(float(steps.sum()) / reach)
         radii = np.linalg.norm(xyz, axis=1)
@@ -191,7 +200,7 @@ def ways(event: Event, min_pt: float) -> tuple[list[float], list[float], list[bo
             curvature = -2 * area / lengths.prod()
             charge_pt = float(particles["charge"][row]) * float(pt[row])
             fields.append(curvature * charge_pt / GEV_PER_T_MM)
-    return fields, detours, inward
+    return fields, bends, detours, inward
 
 
 def tracks_of(event: Event) -> tuple[NDArray[np.float64], ...]:
@@ -246,9 +255,9 @@ def look(events: Sequence[Event]) -> Facts:
             layers |= set(map(tuple, np.unique(volumes_layers, axis=0).tolist()))
     wanted = wanted_of(events)
     each = [ways(event, FIELD_PT * wanted.min_pt) for event in events]
-    field = [one for found, _, _ in each for one in found]
-    detours = [one for _, found, _ in each for one in found]
-    inward = [one for _, _, found in each for one in found]
+    field, bends, detours, inward = (
+        [one for found in each for one in found[k]] for k in range(4)
+    )
     quartiles = np.quantile(field, [0.25, 0.5, 0.75]) if len(field) else [np.nan] * 3
     momenta = [event.particles["momentum"] for event in events if event.particles is not None]
     pt = np.concatenate([np.hypot(p[:, 0], p[:, 1]) for p in momenta])
@@ -266,6 +275,7 @@ def look(events: Sequence[Event]) -> Facts:
         "median_pt": float(np.median(pt)),
         "field": float(quartiles[1]),
         "field_spread": float(quartiles[2] - quartiles[0]) / 2,
+        "bend": float(np.median(bends)) if bends else 0.0,
         "detour": float(np.median(detours)) if detours else 1.0,
         "inward": float(np.mean(inward)) if inward else 0.0,
         "wanted": wanted,
@@ -288,6 +298,12 @@ def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
         )
     elif abs(field) > MAX_FIELD:
         yield f"true tracks bend as in {field:.0f} T: momenta are wanted in GeV, lengths in mm"
+    elif not are_helices(field, spread) and facts["bend"] < MAX_BEND:
+        yield (
+            "true tracks are straight and close to the direction of z: no field, or one "
+            f"along z that hardly bends them ({field:.2f} T, spread {spread:.2f} T); no "
+            "first pass"
+        )
     elif not are_helices(field, spread):
         yield (
             f"true tracks are no helices about z (field {field:.2f} T, spread "
