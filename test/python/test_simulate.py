@@ -313,6 +313,26 @@ class Compared(unittest.TestCase):
         hits = next(row for row in rows if row[0] == "| hits per event")
         self.assertEqual(hits[1:], ["1094", "892", "10569 |"])
 
+    def test_other_detector(self) -> None:
+        """Its volumes have rows; it has no cells."""
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in ("hits", "truth", "particles"):
+                source = trackml_csv.find_file(os.path.join(DATA, "event000000000"), kind)
+                table = trackml_csv.read_table(source)
+                if kind == "hits":
+                    table["volume_id"] += 100
+                path = trackml_csv.event_path(folder, 1, kind, False)
+                trackml_csv.write_table(path, table)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                with warnings.catch_warnings(action="error"):
+                    self.assertEqual(compare_events.main([folder, DATA]), 0)
+        rows = {line.split(" | ")[0]: line.split(" | ")[1:] for line in out.getvalue().splitlines()}
+        other, shipped = rows["| hits of particles in volume 108"]
+        self.assertEqual(shipped, "0.0 % |")
+        self.assertNotEqual(other, "0.0 %")
+        self.assertEqual(rows["| hits of particles in barrel layer 8/2"][0], "0.0 %")
+        self.assertEqual(rows["| cells per hit"][0], "-")
+
 
 class Faults(unittest.TestCase):
     def noise(self, n_modules: int) -> noise.Noise:

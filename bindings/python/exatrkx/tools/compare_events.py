@@ -3,7 +3,8 @@
     exatrkx compare-events DIR_or_PREFIX [DIR_or_PREFIX ...]
 
 prints a Markdown table with a row for each property and a column for each
-set. A set is a folder of TrackML events or one event given by its prefix.
+set. A set is a folder of TrackML events or one event given by its prefix; cells may
+be missing. Volumes are all that a set has hits in.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -29,9 +30,11 @@ from ..simulation.detector import cells_along
 from . import field_steps
 
 PROMPT_RADIUS = 1.0  # mm
-VOLUMES = (7, 8, 9, 12, 13, 14, 16, 17, 18)
-PIXEL_LAYERS = ((8, 2), (8, 4), (8, 6), (8, 8))
-STRIP_LAYERS = ((13, 2), (13, 4), (13, 6), (13, 8), (17, 2), (17, 4))
+BARREL_LAYERS = (  # of TrackML
+    *((8, 2), (8, 4), (8, 6), (8, 8)),
+    *((13, 2), (13, 4), (13, 6), (13, 8), (17, 2), (17, 4)),
+)
+CELL_VOLUMES = (7, 8)  # whose values are summed
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 Z_EDGES = (0, 300, 600, 1000, 1500, 2000, 2600, 3000)  # mm
 COLUMNS = {
@@ -63,8 +66,7 @@ class Sample:
         if not prefixes:
             raise FileNotFoundError(f"{path}: no event*-hits.csv[.gz] in it")
         parts: list[dict[str, Table]] = [
-            {kind: read_table(find_file(p, kind), names) for kind, names in COLUMNS.items()}
-            for p in prefixes
+            {kind: read(prefix, kind) for kind in COLUMNS} for prefix in prefixes
         ]
         self.n_events = len(parts)
         sizes = [len(part["hits"]["hit_id"]) for part in parts]
@@ -88,6 +90,19 @@ class Sample:
         self.cell_hit = np.concatenate(cell_hit)
         self.owner = np.concatenate(owner)  # row of the particle, -1 for noise
         self.n_hits, self.n_particles = n_hits, n_particles
+
+
+def read(prefix: str, kind: str) -> Table:
+    """The table of one kind of an event; without rows where it has no cells."""
+    if kind == "cells" and not event_files.has(prefix, kind):
+        return {name: np.empty(0, np.int64) for name in COLUMNS[kind]}
+    return read_table(find_file(prefix, kind), COLUMNS[kind])
+
+
+def volumes_of(samples: Sequence[Sample]) -> list[int]:
+    """Those that have hits."""
+    found = (np.unique(sample.hits["volume_id"]).tolist() for sample in samples)
+    return sorted(set().union(*found))
 
 
 def joined(tables: list[Table]) -> Table:
@@ -255,42 +270,48 @@ def field_rows(sample: Sample) -> Rows:
     return rows
 
 
-def position_rows(sample: Sample) -> Rows:
+def position_rows(sample: Sample, volumes: Sequence[int]) -> Rows:
     """Where the hits are."""
     rows: Rows = {}
     volume, layer = sample.hits["volume_id"], sample.hits["layer_id"]
     noise = sample.owner < 0
-    for number in VOLUMES:
+    for number in volumes:
         inside = volume == number
         rows[f"hits of particles in volume {number}"] = percent(
             (inside & ~noise).sum(), (~noise).sum()
         )
-    for number, which in PIXEL_LAYERS + STRIP_LAYERS:
+    for number, which in BARREL_LAYERS:
+        if number not in volumes:
+            continue
         inside = (volume == number) & (layer == which) & ~noise
         rows[f"hits of particles in barrel layer {number}/{which}"] = percent(
             inside.sum(), (~noise).sum()
         )
-    for number in VOLUMES:
+    for number in volumes:
         rows[f"noise in volume {number}"] = percent(
             (noise & (volume == number)).sum(), noise.sum()
         )
     return rows
 
 
-def cell_rows(sample: Sample) -> Rows:
+def cell_rows(sample: Sample, volumes: Sequence[int]) -> Rows:
     """Cells per hit and their values."""
+    if len(sample.cell_hit) == 0:
+        return {"cells per hit": "-"}
     count = np.bincount(sample.cell_hit, minlength=sample.n_hits)
     total = np.bincount(
         sample.cell_hit, sample.cell_value, minlength=sample.n_hits
     )
     volume, noise = sample.hits["volume_id"], sample.owner < 0
     rows: Rows = {"cells per hit": mean(count)}
-    for number in VOLUMES:
+    for number in volumes:
         inside = volume == number
         rows[f"cells per particle / noise hit, volume {number}"] = (
             f"{mean(count[inside & ~noise])} / {mean(count[inside & noise])}"
         )
-    for number in (7, 8):
+    for number in CELL_VOLUMES:
+        if number not in volumes:
+            continue
         inside = (volume == number) & ~noise
         rows[f"sum of cell values per hit, volume {number}, quantiles"] = (
             quantiles(total[inside], 3)
@@ -336,16 +357,16 @@ def close(sample: Sample, distance: float) -> np.ndarray:
     return result
 
 
-def properties(sample: Sample) -> Rows:
-    """All rows of the table for one set."""
+def properties(sample: Sample, volumes: Sequence[int]) -> Rows:
+    """All rows of the table for one set; volumes: of all sets."""
     return (
         count_rows(sample)
         | momentum_rows(sample)
         | track_rows(sample)
         | field_rows(sample)
-        | position_rows(sample)
+        | position_rows(sample, volumes)
         | crowd_rows(sample)
-        | cell_rows(sample)
+        | cell_rows(sample, volumes)
     )
 
 
@@ -355,9 +376,10 @@ def detector_rows(sample: Sample, detectors: Table) -> Rows:
     if (module < 0).any():
         return {"hits on unknown modules": str((module < 0).sum())}
     local = to_local(sample, detectors, module)
-    mean_u, mean_v = cell_centres(sample, detectors, module)
+    has_cells = len(sample.cell_hit) > 0
+    centres = cell_centres(sample, detectors, module) if has_cells else []
     rows: Rows = {}
-    for axis, centre in enumerate((mean_u, mean_v)):
+    for axis, centre in enumerate(centres):
         title = f"local {'uv'[axis]} of hit less mean of its cells, um"
         rows[title] = quantiles(1e3 * (local[axis] - centre), 1)
     rows["largest distance of a hit from its module plane, um"] = (
@@ -422,7 +444,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     try:
         samples = [Sample(path) for path in args.sets]
-        columns = [properties(sample) for sample in samples]
+        volumes = volumes_of(samples)
+        columns = [properties(sample, volumes) for sample in samples]
         if args.detectors is not None:
             table = read_table(args.detectors, DETECTOR_COLUMNS)
             for column, sample in zip(columns, samples):
