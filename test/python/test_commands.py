@@ -57,6 +57,8 @@ class TestCommands(LibraryCase):
                 self.assertEqual(status, 0)
                 self.assertIn(f"usage: exatrkx {name}", text)
                 self.assertNotRegex(text, r"SPDX|\(default: None\)")
+                # An argument alone on its line has its help on the next.
+                self.assertNotRegex(text, r"(?m)^  \S+( \S+)*\n(?! {4})")
 
     def test_unknown(self) -> None:
         """The word and the list; the list alone where there is no word."""

@@ -244,24 +244,64 @@ json_object.__name__ = "JSON object"  # as argparse calls it in its message
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="exatrkx convert",
-        description="Make a model file from trained PyTorch weights.",
+        description=__doc__.partition("\nSPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--family", required=True, choices=sorted(CONVERTERS))
-    parser.add_argument("--weights", required=True, help=".pt, .ckpt, .onnx or .npz")
-    parser.add_argument("--out", required=True, help="model file to write")
-    parser.add_argument("--hparams", help="training settings, .yaml or .json")
-    parser.add_argument(
-        "--options", type=json_object, default={}, help="JSON, over what is found"
+    add = parser.add_argument
+    features = "NAME:SCALE,... in the order of the inputs, each divided by its SCALE"
+    families = sorted(CONVERTERS)
+    add("--family", required=True, choices=families, help="of networks (docs/convert.md)")
+    add("--weights", required=True, metavar="FILE", help=".pt, .ckpt, .onnx or .npz")
+    add("--out", required=True, metavar="MODEL", help="model file to write")
+    add(
+        "--hparams",
+        metavar="FILE",
+        help="settings of the training, .yaml or .json (default: of the checkpoint)",
     )
-    parser.add_argument("--node-features", help="NAME:SCALE,... in input order")
-    parser.add_argument("--edge-features", default="", help="NAME:SCALE,...")
-    parser.add_argument(
-        "--graph", type=json_object, default={}, help="JSON, for --family mlp"
+    add(
+        "--options",
+        type=json_object,
+        default={},
+        metavar="JSON",
+        help="options of the network, over all that is found (default: {})",
     )
-    parser.add_argument("--cut", type=float, help="for --family edge_filter")
-    parser.add_argument("--label", type=json_object, help="JSON, how to make tracks")
-    parser.add_argument("--merge", help="model file, or the name of a shipped one, whose other stages to keep")
-    parser.add_argument(
+    add(
+        "--node-features",
+        metavar="LIST",
+        help=f"{features} (default: of --hparams, or of 3 or 12 inputs the usual ones)",
+    )
+    add(
+        "--edge-features",
+        default="",
+        metavar="LIST",
+        help=f"{features} (default: of --hparams)",
+    )
+    add(
+        "--graph",
+        type=json_object,
+        default={},
+        metavar="JSON",
+        help="of --family mlp: radius and bounds (default: the radius of --hparams, or 0.1)",
+    )
+    add(
+        "--cut",
+        type=float,
+        metavar="C",
+        help="of --family edge_filter: edges with scores above stay, 0 to 1 (default: "
+        "that of --hparams, or 0.5)",
+    )
+    add(
+        "--label",
+        type=json_object,
+        metavar="JSON",
+        help="how to make tracks: method, cut, ... (default: of --merge, or the library's)",
+    )
+    add(
+        "--merge",
+        metavar="MODEL",
+        help="model file, or the name of a shipped one, whose other stages to keep",
+    )
+    add(
         "--check",
         nargs="?",
         const=True,
@@ -269,8 +309,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="run the original next to the model on a random graph (by default "
         "where it can be run), and on the event of this prefix",
     )
-    parser.add_argument(
-        "--no-check", dest="check", action="store_const", const=False
+    add(
+        "--no-check",
+        dest="check",
+        action="store_const",
+        const=False,
+        help="do not run the original",
     )
     return parser.parse_args(arguments)
 

@@ -2,9 +2,11 @@
 
     exatrkx acts-csv DIR --out DIR2 [--detector detectors.csv]
 
-Reads what files.acts_csv says and writes hits, truth, particles and, where ACTS
-wrote them, cells of TrackML. --detector: the plane modules that turn the local
-positions of versions that write no others; pitches of cells are in that file, too.
+Reads eventN-hits, -measurements, -measurement-simhit-map, -particles_simulated (or
+-particles_initial and the like) and, where ACTS wrote them, -spacepoint and -cells,
+.csv or .csv.gz, in mm and GeV (more in files/acts_csv.py). Writes hits, truth,
+particles and cells of TrackML. Versions of ACTS that write local positions alone need
+--detector.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -30,12 +32,17 @@ def prefixes(folder: Path) -> list[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="exatrkx acts-csv", description=__doc__.partition("\n")[0]
+        prog="exatrkx acts-csv",
+        description=__doc__.partition("\nSPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="files of ACTS")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR2")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the files of ACTS")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR2", help="folder for the TrackML events, made where it is missing")
     parser.add_argument(
-        "--detector", metavar="FILE", help="modules, for measurements without global_x"
+        "--detector",
+        metavar="FILE",
+        help="detectors.csv, in mm: plane modules, for measurements without global_x "
+        "(default: none)",
     )
     options = parser.parse_args(arguments)
     try:

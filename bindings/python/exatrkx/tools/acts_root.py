@@ -151,12 +151,14 @@ def truth_of(found: Any, event: Any) -> dict[str, trackml_csv.Table]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="exatrkx acts-root", description=__doc__.partition("\n")[0]
+        prog="exatrkx acts-root",
+        description=__doc__.partition("\nSPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("measurements", type=Path, metavar="FILE", help="measurements.root")
-    add("--particles", type=Path, metavar="FILE", help="particles.root, for truth")
-    add("--out", type=Path, required=True, metavar="DIR")
+    add("measurements", type=Path, metavar="FILE", help="measurements.root, lengths in mm")
+    add("--particles", type=Path, metavar="FILE", help="particles.root, in GeV and mm (default: no truth)")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for the TrackML events, made where it is missing")
     options = parser.parse_args(arguments)
     found = read_events(options.measurements, options.particles)
     return write_events("acts-root", "uproot", options.out, found)

@@ -134,12 +134,14 @@ def hits_table(hits: trackml_csv.Table) -> trackml_csv.Table:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="exatrkx colliderml", description=__doc__.partition("\n")[0]
+        prog="exatrkx colliderml",
+        description=__doc__.partition("\nSPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits")
-    add("--particles", type=Path, metavar="PATH", help="of particles, for truth")
-    add("--out", type=Path, required=True, metavar="DIR")
+    add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits, in mm")
+    add("--particles", type=Path, metavar="PATH", help="file or folder of particles, in GeV and mm (default: no truth)")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for the TrackML events, made where it is missing")
     options = parser.parse_args(arguments)
     found = read_events(options.hits, options.particles)
     return write_events("colliderml", "pyarrow", options.out, found)

@@ -110,15 +110,17 @@ def run(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="exatrkx colliderml-tracks", description=__doc__.partition("\n")[0]
+        prog="exatrkx colliderml-tracks",
+        description=__doc__.partition("\nSPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits")
-    add("--model", default="default", metavar="MODEL", help="file or name; default: default")
+    add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits, in mm")
+    add("--model", default="default", metavar="MODEL", help="model file, or the name of a shipped one (default: default)")
     add("--out", type=Path, required=True, metavar="FILE", help="tracks, .parquet")
     add("--truth", action="store_true", help="write majority_particle_id, too")
     add("--latency", type=Path, metavar="FILE", help="seconds and events, .parquet")
-    add("--threads", type=int, help="default: all cores")
+    add("--threads", type=int, metavar="N", help="default: all cores")
     options = parser.parse_args(arguments)
     try:
         run(options)

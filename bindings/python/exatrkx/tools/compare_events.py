@@ -434,7 +434,7 @@ def parser() -> argparse.ArgumentParser:
         description="Compare sets of TrackML events.",
     )
     add = result.add_argument
-    add("sets", nargs="+", metavar="DIR_or_PREFIX")
+    add("sets", nargs="+", metavar="DIR_or_PREFIX", help="folder of events, or prefix of one")
     add("--detectors", metavar="FILE", help="check hits against this table")
     return result
 

@@ -3,11 +3,12 @@
     exatrkx edm4hep events.root --encoding system:8,side:-2,layer:8,module:16 --out DIR
 
 Hits come from all collections that name a particle for each hit (SimTrackerHit), or
-from --collection; particles are MCParticles, or --particles. Hits lie where the simulation has them, without
-a digitization. --encoding is that of DD4hep for their cellID: fields from the lowest
-bit on, name:width or name:offset:width. Volume, layer and module of TrackML are the
-bits of fields: system and side, layer, module and sensor, unless --volume, --layer or
---module name others. Events are numbered as in the file. Needs uproot.
+from --collection; particles are MCParticles, or --particles. Hits lie where the
+simulation has them, without a digitization; lengths are in mm, momenta in GeV.
+--encoding is that of DD4hep for their cellID: fields from the lowest bit on,
+name:width or name:offset:width. Volume, layer and module of TrackML are the bits of
+fields: system and side, layer, module and sensor, unless --volume, --layer or --module
+name others. Events are numbered as in the file. Needs uproot.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -174,16 +175,19 @@ def read_events(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="exatrkx edm4hep", description=__doc__.partition("\n")[0]
+        prog="exatrkx edm4hep",
+        description=__doc__.partition("\nSPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="events")
-    add("--encoding", required=True, metavar="FIELDS", help="of cellID")
-    add("--collection", action="append", default=[], metavar="NAME", help="of hits; repeatable")
-    add("--particles", default=PARTICLES, metavar="NAME", help=f"default {PARTICLES}")
+    add("file", type=Path, metavar="FILE", help="ROOT file with the tree events")
+    add("--encoding", required=True, metavar="FIELDS", help="of the cellID: name:width,... from the lowest bit on")
+    add("--collection", action="append", default=[], metavar="NAME", help="of simulated hits; repeatable (default: all)")
+    add("--particles", default=PARTICLES, metavar="NAME", help=f"the collection of particles (default: {PARTICLES})")
     for name, given in FIELDS.items():
-        add(f"--{name}", default=given, metavar="FIELDS", help=f"default {given}")
-    add("--out", type=Path, required=True, metavar="DIR")
+        text = f"fields that make {name}_id (default: {given})"
+        add(f"--{name}", default=given, metavar="FIELDS", help=text)
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for the TrackML events, made where it is missing")
     options = parser.parse_args(arguments)
     ids = {name: getattr(options, name) for name in FIELDS}
     found = read_events(

@@ -302,8 +302,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="of etx-train: a file, or one that ships by its name",
     )
     add("--start", help="model of the stages before: a file, or one that ships by its name")
-    add("--data", action="append", required=True, metavar="DIR", help="repeatable")
-    add("--validation", action="append", required=True, metavar="DIR", help="repeatable")
+    add("--data", action="append", required=True, metavar="DIR", help="training events; repeatable")
+    add("--validation", action="append", required=True, metavar="DIR", help="other events; repeatable")
     add("--out", type=Path, required=True, metavar="FOLDER", help="new or to go on with")
     add("--vary", action="append", required=True, metavar="PATH", help="key of the config; repeatable")
     add("--members", type=int, default=4, metavar="N", help="models (default 4)")
