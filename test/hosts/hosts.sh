@@ -32,11 +32,11 @@ operators()
     done
 }
 
-# other NAME COMPILER LIBRARIES RUNNER...: build it and compare.
+# other NAME COMPILER LIBRARIES FLAGS RUNNER...: build it and compare.
 other()
 {
-    host=$1 with=$2 where=$3
-    shift 3
+    host=$1 with=$2 where=$3 flags=$4
+    shift 4
     folder=$build/hosts/$host
     if ! echo '#include <zlib.h>
         int main(void) { return zlibVersion() == 0; }' |
@@ -50,7 +50,7 @@ other()
     # shellcheck disable=SC2086 # none, or one
     make --no-print-directory "-j$(nproc)" "CC=$with" MPI=0 WERROR=1 \
         "BUILD=$folder" "LIB=$folder/lib" OPTIMISE=-O1 \
-        "CFLAGS=${where:+-isystem $where/include}" \
+        "CFLAGS=$flags ${where:+-isystem $where/include}" \
         "LDFLAGS=${where:+-L$where/lib}" \
         LDLIBS_CHECK='-lcheck -lsubunit -lrt' \
         lib "$folder/obj/test/hosts/probe.o" $tests \
@@ -67,13 +67,13 @@ other()
 
 probe here "$build" "$lib" "${CC:-gcc}" ''
 if command -v musl-gcc >/dev/null; then
-    other musl musl-gcc "${LIBRARIES_MUSL:-}"
+    other musl musl-gcc "${LIBRARIES_MUSL:-}" "-include $PWD/test/hosts/traps.h"
 else
     echo 'SKIPPED hosts musl: no musl-gcc (musl-tools)'
 fi
 if command -v aarch64-linux-gnu-gcc >/dev/null &&
     command -v qemu-aarch64 >/dev/null; then
-    other aarch64 aarch64-linux-gnu-gcc "${LIBRARIES_AARCH64:-}" \
+    other aarch64 aarch64-linux-gnu-gcc "${LIBRARIES_AARCH64:-}" '' \
         qemu-aarch64 -L /usr/aarch64-linux-gnu
 else
     echo 'SKIPPED hosts aarch64: no aarch64-linux-gnu-gcc and qemu-aarch64'
