@@ -4,7 +4,8 @@
 # computes here; its operators pass their suites where Check is given.
 # $1, $2: the folders of the build and of the library. LIBRARIES_AARCH64,
 # LIBRARIES_MUSL: folders with include/ and lib/ where the compiler does not find
-# zlib (libz.a with -fPIC), and of Check (libcheck.a, libsubunit.a).
+# zlib (libz.a with -fPIC), and of Check (libcheck.a, libsubunit.a). Where libc6:arm64 is
+# installed, qemu would take its libraries with the loader of the cross compiler, and hang.
 set -eu
 build=$1
 lib=$2
@@ -71,7 +72,9 @@ if command -v musl-gcc >/dev/null; then
 else
     echo 'SKIPPED hosts musl: no musl-gcc (musl-tools)'
 fi
-if command -v aarch64-linux-gnu-gcc >/dev/null &&
+if [ -e /lib/aarch64-linux-gnu/libc.so.6 ]; then
+    echo 'SKIPPED hosts aarch64: libc6:arm64 is installed'
+elif command -v aarch64-linux-gnu-gcc >/dev/null &&
     command -v qemu-aarch64 >/dev/null; then
     other aarch64 aarch64-linux-gnu-gcc "${LIBRARIES_AARCH64:-}" '' \
         qemu-aarch64 -L /usr/aarch64-linux-gnu
