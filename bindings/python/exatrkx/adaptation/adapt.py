@@ -395,7 +395,10 @@ def main(arguments: list[str] | None = None) -> int:
     add("--out", required=True, metavar="M", help="model file; M.json, M.html: report")
     add("--detector", metavar="FILE", help="detectors.csv, for cells (default: TrackML's)")
     add("--unit", choices=UNITS, default="mm", help="of lengths in the files (default: mm)")
-    add("--time", type=float, default=200.0, metavar="S", help="of trainings, CPU seconds (default: %(default)g)")
+    add(
+        "--time", type=float, default=200.0, metavar="S",
+        help="of trainings, CPU seconds (default: %(default)g)",
+    )
     add("--start", metavar="MODEL", help="model to begin with (default: the best shipped)")
     add("--from-scratch", action="store_true", help="train new weights")
     add("--threads", type=int, metavar="N", help="default: all cores")

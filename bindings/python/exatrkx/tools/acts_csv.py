@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ..files import event_files, trackml_csv
 from ..files.acts_csv import ActsCsvError, Event, convert
+from .event_tables import OUT
 
 
 def prefixes(folder: Path) -> list[Path]:
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the files of ACTS")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR2", help="folder for the TrackML events, made where it is missing")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR2", help=OUT)
     parser.add_argument(
         "--detector",
         metavar="FILE",

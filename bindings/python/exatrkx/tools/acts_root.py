@@ -24,7 +24,7 @@ import numpy as np
 
 from ..files import trackml_csv
 from ..files.acts_csv import particle_ids, unpacked
-from .event_tables import write_events
+from .event_tables import OUT, write_events
 from .truth_tables import STATE, truth_tables
 
 HITS = ("volume_id", "layer_id", "surface_id", "rec_gx", "rec_gy", "rec_gz", "true_z")
@@ -157,8 +157,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("measurements", type=Path, metavar="FILE", help="measurements.root, lengths in mm")
-    add("--particles", type=Path, metavar="FILE", help="particles.root, in GeV and mm (default: no truth)")
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for the TrackML events, made where it is missing")
+    text = "particles.root, in GeV and mm (default: no truth)"
+    add("--particles", type=Path, metavar="FILE", help=text)
+    add("--out", type=Path, required=True, metavar="DIR", help=OUT)
     options = parser.parse_args(arguments)
     found = read_events(options.measurements, options.particles)
     return write_events("acts-root", "uproot", options.out, found)

@@ -110,7 +110,10 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="remove the first pass and completion",
     )
-    add("changes", nargs="*", type=parse_change, metavar="KEY=VALUE", help="path in etx.config, and JSON or a word")
+    add(
+        "changes", nargs="*", type=parse_change, metavar="KEY=VALUE",
+        help="path in etx.config, and JSON or a word",
+    )
     options = parser.parse_intermixed_args(arguments)
 
     def change(

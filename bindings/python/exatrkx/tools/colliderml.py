@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..files import trackml_csv
-from .event_tables import write_events
+from .event_tables import OUT, write_events
 from .truth_tables import STATE, truth_tables
 
 HITS = ("x", "y", "z", "volume_id", "layer_id", "surface_id")
@@ -140,8 +140,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits, in mm")
-    add("--particles", type=Path, metavar="PATH", help="file or folder of particles, in GeV and mm (default: no truth)")
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for the TrackML events, made where it is missing")
+    text = "file or folder of particles, in GeV and mm (default: no truth)"
+    add("--particles", type=Path, metavar="PATH", help=text)
+    add("--out", type=Path, required=True, metavar="DIR", help=OUT)
     options = parser.parse_args(arguments)
     found = read_events(options.hits, options.particles)
     return write_events("colliderml", "pyarrow", options.out, found)

@@ -116,7 +116,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("hits", type=Path, metavar="PATH", help="file or folder of tracker_hits, in mm")
-    add("--model", default="default", metavar="MODEL", help="model file, or the name of a shipped one (default: default)")
+    add(
+        "--model", default="default", metavar="MODEL",
+        help="model file, or the name of a shipped one (default: default)",
+    )
     add("--out", type=Path, required=True, metavar="FILE", help="tracks, .parquet")
     add("--truth", action="store_true", help="write majority_particle_id, too")
     add("--latency", type=Path, metavar="FILE", help="seconds and events, .parquet")

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..files import trackml_csv
 from .acts_root import flat
-from .event_tables import write_events
+from .event_tables import OUT, write_events
 from .truth_tables import truth_tables
 
 FIELDS = {"volume": "system,side", "layer": "layer", "module": "module,sensor"}
@@ -181,13 +181,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="ROOT file with the tree events")
-    add("--encoding", required=True, metavar="FIELDS", help="of the cellID: name:width,... from the lowest bit on")
-    add("--collection", action="append", default=[], metavar="NAME", help="of simulated hits; repeatable (default: all)")
-    add("--particles", default=PARTICLES, metavar="NAME", help=f"the collection of particles (default: {PARTICLES})")
+    add(
+        "--encoding", required=True, metavar="FIELDS",
+        help="of the cellID: name:width,... from the lowest bit on",
+    )
+    add(
+        "--collection", action="append", default=[], metavar="NAME",
+        help="of simulated hits; repeatable (default: all)",
+    )
+    add(
+        "--particles", default=PARTICLES, metavar="NAME",
+        help=f"the collection of particles (default: {PARTICLES})",
+    )
     for name, given in FIELDS.items():
         text = f"fields that make {name}_id (default: {given})"
         add(f"--{name}", default=given, metavar="FIELDS", help=text)
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for the TrackML events, made where it is missing")
+    add("--out", type=Path, required=True, metavar="DIR", help=OUT)
     options = parser.parse_args(arguments)
     ids = {name: getattr(options, name) for name in FIELDS}
     found = read_events(

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..files import trackml_csv
 
+OUT = "folder for the TrackML events, made where it is missing"  # --out, for the help
+
 
 def check_positions(event: int, hits: trackml_csv.Table) -> None:
     """ValueError for a hit that is nowhere."""

@@ -31,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("events", metavar="EVENTS", help="a folder of events, or one")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the map, .csv[.gz], mm and T")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE",
+        help="the map, .csv[.gz], mm and T",
+    )
     parser.add_argument("--detector", metavar="FILE", help="detectors.csv (default: TrackML's)")
     parser.add_argument("--threads", type=int, metavar="N", help="default: all cores")
     options = parser.parse_args(arguments)
