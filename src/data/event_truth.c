@@ -59,12 +59,17 @@ static etx_status find_particles(int32_t *rows, int64_t n_hits,
         const int64_t id = particle_ids[i];
 
         ETX_POLL(i);
+        if (id < 0)
+            ETX_FAIL(ETX_ERR_ARGUMENT,
+                "hit %" PRId64 ": particle id %" PRId64
+                " is negative; noise is 0",
+                i, id);
         rows[i] = id == 0 ? -1 : (int32_t)etx_id_index_find(&index, id);
         if (id != 0 && rows[i] < 0)
             ETX_FAIL(ETX_ERR_ARGUMENT,
                 "hit %" PRId64 ": particle id %" PRId64
-                " is not among the %" PRId64 " particles%s",
-                i, id, n_particles, id < 0 ? "; noise is 0" : "");
+                " is not among the %" PRId64 " particles",
+                i, id, n_particles);
     }
 done:
     etx_id_index_release(&index);
