@@ -17,6 +17,7 @@
 #define MIN_ARC_PT   0.3  /* GeV */
 #define MAX_FIELD    10.0 /* T, of any detector */
 #define MAX_SPREAD   0.3  /* T, half a quartile range */
+#define MAX_BEND     1e-3 /* of straight tracks, as adapt has it */
 #define FIELD_FACTOR 2.0  /* between that field and the model's */
 #define UNIT_GAIN    3.0  /* nearer to vertices that are in another unit */
 
@@ -88,6 +89,42 @@ static double field_of(const struct arc *arc, const struct etx_event *event,
         particle);
 }
 
+/* The middle is near to the line through the other two, for their distance. */
+static int is_straight(const struct arc *arc, const struct etx_event *event)
+{
+    const float *const first = event->position + 3 * (int64_t)arc->first;
+    const float *const middle = event->position + 3 * (int64_t)arc->middle;
+    const float *const last = event->position + 3 * (int64_t)arc->last;
+    double along[3], off[3];
+
+    for (int32_t k = 0; k < 3; k++) {
+        along[k] = (double)last[k] - (double)first[k];
+        off[k] = (double)middle[k] - (double)first[k];
+    }
+    const double x = along[1] * off[2] - along[2] * off[1];
+    const double y = along[2] * off[0] - along[0] * off[2];
+    const double z = along[0] * off[1] - along[1] * off[0];
+    const double square =
+        along[0] * along[0] + along[1] * along[1] + along[2] * along[2];
+
+    return x * x + y * y + z * z < MAX_BEND * MAX_BEND * square * square;
+}
+
+/* Most true tracks are: near to z their hits measure no field. */
+static int are_straight(const struct arc *arc, const struct etx_event *event)
+{
+    int64_t n = 0;
+    int64_t n_straight = 0;
+
+    for (int64_t k = 0; k < event->n_particles; k++) {
+        if (arc[k].n_hits < MIN_ARC_HITS)
+            continue;
+        n++;
+        n_straight += is_straight(&arc[k], event);
+    }
+    return 2 * n_straight > n;
+}
+
 /* Fields that true tracks need, T: the quartiles and the median of them. */
 struct fields {
     double low, median, high;
@@ -152,6 +189,7 @@ static int64_t in_millitesla(double field)
 static etx_status check_field(struct etx_check_report *report,
     const struct etx_event *event, const struct arc *arc, double learned)
 {
+    const int has_learned = fabs(learned) >= ETX_COMPLETION_MIN_FIELD;
     struct fields needed = {0.0, 0.0, 0.0};
     int is_known = 0;
     etx_status status;
@@ -159,13 +197,21 @@ static etx_status check_field(struct etx_check_report *report,
     ETX_CHECK(measure_fields(&is_known, &needed, event, arc));
     if (!is_known)
         goto done;
-    if (0.5 * (needed.high - needed.low) >
-        fmax(MAX_SPREAD, 0.5 * fabs(needed.median)))
+    const int is_wide = 0.5 * (needed.high - needed.low) >
+                        fmax(MAX_SPREAD, 0.5 * fabs(needed.median));
+
+    if (is_wide && are_straight(arc, event)) {
+        if (has_learned)
+            etx_check_say(report,
+                "true tracks are straight, the model has learned in %" PRId64
+                " mT: another field",
+                in_millitesla(learned));
+    } else if (is_wide)
         etx_check_say(report,
             "true tracks bend as in %" PRId64 " to %" PRId64 " mT along z: "
             "truth of other hits, vertices not in mm, or no solenoid",
             in_millitesla(needed.low), in_millitesla(needed.high));
-    else if (fabs(learned) < ETX_COMPLETION_MIN_FIELD) {
+    else if (!has_learned) {
         if (fabs(needed.median) > MAX_FIELD)
             etx_check_say(report,
                 "true tracks bend as in %" PRId64 " mT: momenta are wanted in "

@@ -416,6 +416,54 @@ ETX_TEST(test_event_check_field)
     ck_assert_ptr_nonnull(strstr(text, "the model has learned in 40000 mT"));
 }
 
+#define N_PLANES  6
+#define N_FORWARD 30
+
+/* Straight tracks along z, whose hits tell no field, are no fault of a truth;
+ * those that turn are. */
+ETX_TEST(test_event_check_forward)
+{
+    float position[3 * N_FORWARD * N_PLANES];
+    int64_t id[N_FORWARD * N_PLANES];
+    etx_particle particle[N_FORWARD] = {{.id = 0}};
+    scoped_model *model = NULL;
+    char text[1024];
+
+    ck_assert_ok(etx_model_load(&model, "examples/models/default.safetensors"));
+    for (int32_t bent = 0; bent < 2; bent++) {
+        for (int32_t p = 0; p < N_FORWARD; p++) {
+            const float slope = 0.03f + 0.002f * (float)p;
+
+            particle[p] = (etx_particle){.id = p + 1,
+                .momentum = {40.0f * slope, 0, 40},
+                .charge = p % 2 == 0 ? 1 : -1};
+            for (int32_t k = 0; k < N_PLANES; k++) {
+                const int32_t i = p * N_PLANES + k;
+                const float z = 100.0f * (float)(k + 1);
+
+                position[3 * i] = slope * z;
+                position[3 * i + 1] =
+                    0.0004f * (float)(i * 7919 % 101 - 50) +
+                    (bent && k > 2 ? 0.1f * (z - 300.0f) : 0.0f);
+                position[3 * i + 2] = z;
+                id[i] = p + 1;
+            }
+        }
+        scoped_event *event = etx_test_event(N_FORWARD * N_PLANES, position);
+
+        ck_assert_ok(etx_event_set_truth(event, id, NULL, N_FORWARD, particle));
+        check(text, event, 0);
+        if (bent)
+            ck_assert_ptr_nonnull(strstr(text, " mT along z: truth of other"));
+        else
+            ck_assert_str_eq(text, "");
+        ck_assert_ok(etx_event_check(text, sizeof text, event, NULL, model));
+        if (!bent)
+            ck_assert_ptr_nonnull(strstr(
+                text, "true tracks are straight, the model has learned in "));
+    }
+}
+
 /* One hit of a hundred elsewhere is no fault, two are. */
 ETX_TEST(test_event_check_share)
 {
