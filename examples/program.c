@@ -2,6 +2,7 @@
  * shipped files, contexts and lists of events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "program.h"
 
 #include <ctype.h>
@@ -344,26 +345,36 @@ int program_is_folder(const char *path)
 
 int program_check_output(const char *path)
 {
-    struct stat information;
-    int is_refused;
+    struct stat information, standard;
+    int error;
 
     if (path == NULL)
         return 0;
     if (program_is_folder(path))
         return program_error("%s: is a folder", path);
-    if (stat(path, &information) == 0 && !S_ISREG(information.st_mode)) {
-        is_refused = access(path, W_OK) != 0;
+    const int exists = stat(path, &information) == 0;
+    const int is_direct =
+        exists && (!S_ISREG(information.st_mode) ||
+                      (fstat(STDOUT_FILENO, &standard) == 0 &&
+                          information.st_dev == standard.st_dev &&
+                          information.st_ino == standard.st_ino));
+
+    if (is_direct) {
+        error = access(path, W_OK) == 0 ? 0 : errno;
     } else {
-        const char *slash = strrchr(path, '/');
-        const size_t n = slash != NULL ? (size_t)(slash + 1 - path) : 0;
+        char *file = exists ? realpath(path, NULL) : NULL;
+        const char *target = file != NULL ? file : path;
+        const char *slash = strrchr(target, '/');
+        const size_t n = slash != NULL ? (size_t)(slash + 1 - target) : 0;
         char *folder = program_allocate((int64_t)n + 2, 1);
 
-        memcpy(folder, path, n);
+        memcpy(folder, target, n);
         memcpy(folder + n, ".", 2);
-        is_refused = access(folder, W_OK) != 0;
+        error = access(folder, W_OK) == 0 ? 0 : errno;
         free(folder);
+        free(file);
     }
-    return is_refused ? program_error("%s: %s", path, strerror(errno)) : 0;
+    return error != 0 ? program_error("%s: %s", path, strerror(error)) : 0;
 }
 
 char *program_shipped_file(const char *relative)

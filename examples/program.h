@@ -89,9 +89,9 @@ int program_check_names(const struct program_list *events, const char *ending);
 
 int program_is_folder(const char *path);
 
-/* Before what takes long: returns 0 when path, a device or NULL, can be
- * written, or a file in place of it, else PROGRAM_FAILED after a line on
- * stderr. */
+/* Before what takes long: returns 0 when path (NULL, a device or the standard
+ * output) can be written, or a file in place of it, else PROGRAM_FAILED after a
+ * line on stderr. */
 int program_check_output(const char *path);
 
 /* Adds the file of an event's tracks: path, or in the folder path

@@ -548,6 +548,9 @@ untold etx-find-tracks --event "$lone" --out "$out/x.csv" \
 wrong='plain/event: Not a directory'
 untold etx-find-tracks --event "$out/lone" --out "$out/plain"
 exits 0 "$programs/etx-graph" --stage embed --event $event --out /dev/null
+"$programs/etx-graph" --stage embed --event $event --out "$out/points.csv"
+"$programs/etx-graph" --stage embed --event $event --out /dev/stdout >"$out/stdout"
+cmp "$out/points.csv" "$out/stdout" || fail 'the standard output as a file'
 # What is wrong is told before events are read.
 sed 's/"schedule"/"schedul"/' "$out/gnn.json" >"$out/typo.json"
 mkdir "$out/unread"
