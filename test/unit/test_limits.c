@@ -146,10 +146,10 @@ ETX_TEST(test_limits_network_values, .rows = 2)
 }
 
 /* Equal points: of 5793 each pair is an edge, fewer than 2^24; of one more they
- * are too many. */
-ETX_TEST(test_limits_free_edges, .rows = 2)
+ * are too many. The same where all others are the nearest of a point. */
+ETX_TEST(test_limits_free_edges, .rows = 4)
 {
-    const int64_t n = 5793 + _i;
+    const int64_t n = 5793 + _i % 2;
     scoped float *points = etx_test_alloc(3 * n, sizeof *points);
     scoped_context *context = etx_test_context();
     scoped_graph *graph = NULL;
@@ -157,8 +157,9 @@ ETX_TEST(test_limits_free_edges, .rows = 2)
 
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
     options.radius = 1.0f;
+    options.max_neighbours = _i < 2 ? 0 : INT32_MAX;
     check(etx_graph_build_radius(&graph, context, n, 3, points, NULL, &options),
-        _i, ETX_ERR_LIMIT, "max_edges = 16777216");
+        _i % 2, ETX_ERR_LIMIT, "max_edges = 16777216");
 }
 
 ETX_TEST(test_limits_dimensions, .rows = 2)

@@ -189,10 +189,8 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.radius = neighbours->radius;
     args.point = neighbours->point;
     args.key = key;
-    args.max_edges = neighbours->max_neighbours == 0
-                         ? etx_stage_free_edges(context, neighbours->n_points,
-                               neighbours->max_edges)
-                         : etx_stage_max_edges(context, neighbours->max_edges);
+    args.max_edges = etx_stage_free_edges(
+        context, neighbours->n_points, neighbours->max_edges);
     args.out = &list;
     if (args.max_neighbours > 0 && args.both == 0)
         ETX_CHECK(find_nearest_pairs(context, &args));
