@@ -89,7 +89,7 @@ ETX_API void etx_set_last_error(const char *text);
  * write files, learn and evaluate: cancel(user) is polled every few
  * milliseconds, on this thread and by the rules of etx_context_options.cancel;
  * non-zero ends the call with ETX_ERR_CANCELLED. Calls with a context may poll
- * it, too. NULL: never polled, as in a thread that made no such call. */
+ * it, too; calls that it makes do not. NULL (the default): never polled. */
 ETX_API void etx_set_cancel(int32_t (*cancel)(void *user), void *user);
 
 /* 1 when the callback of this thread ends its call, which is that of the

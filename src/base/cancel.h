@@ -18,6 +18,10 @@ struct etx_cancel {
 /* Replace it, and return what was there. */
 struct etx_cancel etx_cancel_replace(struct etx_cancel cancel);
 
+/* What a callback of the caller says. Calls that it makes meanwhile do not poll
+ * that of the thread, which may be the same. */
+int32_t etx_cancel_call(int32_t (*poll)(void *user), void *user);
+
 /* ETX_ERR_CANCELLED when the callback says so, which is called at the first
  * poll of a call and then every few milliseconds at most. */
 etx_status etx_cancel_poll(void);

@@ -142,7 +142,7 @@ static void poll_cancel(struct etx_pool *pool, struct job *job)
         etx_now() - job->polled < POLL ||
         atomic_load(&job->failed) == CANCELLED)
         return;
-    if (pool->cancel(pool->cancel_user) != 0) {
+    if (etx_cancel_call(pool->cancel, pool->cancel_user) != 0) {
         etx_pool_stop(pool);
         keep_failure(job, CANCELLED,
             etx_fail(ETX_ERR_CANCELLED, "cancelled by the caller"));

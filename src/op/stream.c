@@ -3,13 +3,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/stream.h"
 
+#include "base/cancel.h"
 #include "base/status.h"
 
 static bool is_cancelled(const struct etx_stream *stream)
 {
     if (etx_pool_is_worker(stream->pool))
         return etx_pool_is_stopped(stream->pool);
-    if (stream->cancel == NULL || stream->cancel(stream->cancel_user) == 0)
+    if (stream->cancel == NULL ||
+        etx_cancel_call(stream->cancel, stream->cancel_user) == 0)
         return false;
     etx_pool_stop(stream->pool);
     return true;

@@ -142,6 +142,37 @@ ETX_TEST(test_context_polls_seldom)
     ck_assert_int_eq(count_polls(INT32_MAX), 1);
 }
 
+/* A callback that makes calls, which would poll it again. */
+static int32_t call_meanwhile(void *user)
+{
+    static const float position[3];
+    scoped_event *event = NULL;
+
+    ++*(int *)user;
+    ck_assert_int_eq(etx_is_cancelled(), 0);
+    ck_assert_ok(etx_event_create(&event, 1, &(int64_t){1LL << 40}, position));
+    return 0;
+}
+
+ETX_TEST(test_context_callback_calls, .rows = 2)
+{
+    const int32_t n_threads = _i + 1;
+    scoped_context *context = NULL;
+    scoped_model *model = NULL;
+    scoped_event *event = NULL;
+    scoped_tracks *tracks = NULL;
+    int n = 0;
+
+    etx_test_open_example(&model, &event, "event000000001");
+    etx_set_cancel(call_meanwhile, &n);
+    ck_assert_int_eq(etx_is_cancelled(), 0);
+    ck_assert_int_eq(n, 1);
+    context = etx_test_context_with(n_threads, 0, call_meanwhile, &n);
+    ck_assert_ok(etx_find_tracks(&tracks, context, model, event));
+    ck_assert_int_gt(n, 2);
+    etx_set_cancel(NULL, NULL);
+}
+
 static void *ask_elsewhere(void *argument)
 {
     static int yes;
