@@ -41,6 +41,19 @@ done:
     return status;
 }
 
+/* What sorts polls the callback of the thread. */
+static etx_status label(int32_t *labels, etx_context *context,
+    const etx_graph *graph, const etx_event *event,
+    const etx_label_options *options)
+{
+    const struct etx_cancel cancel = etx_cancel_enter(context);
+    const etx_status status =
+        etx_stage_label(labels, context, graph, event, options);
+
+    (void)etx_cancel_replace(cancel);
+    return status;
+}
+
 etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     etx_context *context, const etx_event *event,
     const etx_label_options *options)
@@ -53,7 +66,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     ETX_CHECK(check_call(&used, __func__, graph, context, event, options));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
-    ETX_CHECK(etx_stage_label(labels, context, graph, event, &used));
+    ETX_CHECK(label(labels, context, graph, event, &used));
 done:
     return etx_call_end(&host, etx_call_settle(context, status));
 }
@@ -74,7 +87,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     ETX_SCRATCH(labels, arena, graph->n_nodes, "labels");
-    ETX_CHECK(etx_stage_label(labels, context, graph, event, &used));
+    ETX_CHECK(label(labels, context, graph, event, &used));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, labels, 1));
 done:
     if (arena != NULL)

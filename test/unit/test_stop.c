@@ -398,3 +398,70 @@ ETX_TEST(test_stop, .rows = N_THREAD_COUNTS)
     train_bench_remove();
     close_work(&work);
 }
+
+/* --------------------------------------------------------------- labels -- */
+
+#define N_LINKED 2000003 /* hits of tracks of 10, in no order */
+#define N_ROW    10
+
+struct labels {
+    etx_context *context;
+    etx_event *event;
+    etx_graph *graph;
+    int32_t *label;
+    int32_t method;
+};
+
+static etx_status run_method(void *argument)
+{
+    const struct labels *labels = argument;
+    etx_label_options options;
+
+    ck_assert_ok(etx_label_options_init(&options, sizeof options));
+    options.method = labels->method;
+    return etx_graph_label(
+        labels->label, labels->graph, labels->context, labels->event, &options);
+}
+
+static int32_t row_of(int64_t hit)
+{
+    return (int32_t)(hit * 618034 % N_LINKED);
+}
+
+/* Edges to the next hit of a track and to the one after it. */
+static void open_labels(struct labels *labels)
+{
+    scoped float *position = etx_test_alloc(3 * N_LINKED, sizeof *position);
+    scoped int32_t *src = etx_test_alloc(2 * N_LINKED, sizeof *src);
+    scoped int32_t *dst = etx_test_alloc(2 * N_LINKED, sizeof *dst);
+    scoped float *score = etx_test_alloc(2 * N_LINKED, sizeof *score);
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < N_LINKED; i++) {
+        position[3 * row_of(i)] = (float)(i % N_ROW + 1);
+        for (int64_t k = i + 1; k <= i + 2 && k < N_LINKED; k++)
+            if (k / N_ROW == i / N_ROW) {
+                src[n] = row_of(i);
+                dst[n] = row_of(k);
+                score[n++] = (float)(i * 7919 % 1000) / 2000.0f + 0.5f;
+            }
+    }
+    ck_assert_ok(etx_event_create(&labels->event, N_LINKED, NULL, position));
+    ck_assert_ok(etx_graph_from_edges(
+        &labels->graph, N_LINKED, n, src, dst, score, NULL));
+    labels->label = etx_test_alloc(N_LINKED, sizeof *labels->label);
+}
+
+ETX_TEST(test_stop_labels, .rows = 4)
+{
+    static const struct stop_entry entry = {"etx_graph_label", run_method};
+    struct labels labels = {.method = _i};
+
+    labels.context = etx_test_context_with(1, 0, stop_is_late, NULL);
+    open_labels(&labels);
+    stop_check(&entry, 1, &labels, 1);
+    free(labels.label);
+    etx_graph_free(labels.graph);
+    etx_event_free(labels.event);
+    etx_context_free(labels.context);
+}

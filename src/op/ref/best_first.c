@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/select.h"
 #include "base/sort.h"
+#include "op/poll.h"
 #include "op/shared/kink.h"
 
 #include <stdbool.h>
@@ -25,6 +26,7 @@
 
 struct best_first {
     const struct etx_best_first_args *args;
+    const struct etx_stream *stream;
     struct etx_chains chains;
     int32_t *far_end; /* [n_nodes] of a chain's end: the other end */
     int32_t *length;  /* [n_nodes] of a chain's end: its hits */
@@ -81,15 +83,17 @@ static etx_status sort_by_score(
 }
 
 /* Link by score, above cut. Weaker edges whose ends are open go to weak, in the
- * order of order [n]; returns their number. */
-static int64_t link_by_score(int32_t *weak, struct best_first *work, float cut,
-    const int32_t *order, int64_t n)
+ * order of order [*n], which becomes their number. */
+static etx_status link_by_score(int32_t *weak, int64_t *n,
+    struct best_first *work, float cut, const int32_t *order)
 {
     int64_t n_weak = 0;
+    etx_status status = ETX_OK;
 
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < *n; k++) {
         const int32_t e = order[k];
 
+        ETX_POLL_STREAM(work->stream, k);
         if (!is_open(work, e))
             continue;
         if (work->args->score[e] > cut)
@@ -97,7 +101,9 @@ static int64_t link_by_score(int32_t *weak, struct best_first *work, float cut,
         else
             weak[n_weak++] = e;
     }
-    return n_weak;
+    *n = n_weak;
+done:
+    return status;
 }
 
 /* Whether one of the chains that the edge links is long enough. */
@@ -128,6 +134,7 @@ static etx_status sort_by_kink(int32_t *sorted, int64_t *key, int32_t *rank,
         const float x =
             has_support(work, weak[k]) ? kink(work, weak[k]) : beyond;
 
+        ETX_POLL_STREAM(work->stream, k);
         key[k] = etx_sort_key(x < beyond ? x : beyond);
     }
     ETX_CHECK(etx_sort_order(rank, key, n));
@@ -138,13 +145,19 @@ done:
 }
 
 /* The chains have grown since the kinks were sorted: compute them again. */
-static void link_by_kink(
+static etx_status link_by_kink(
     struct best_first *work, const int32_t *edge, int64_t n)
 {
-    for (int64_t k = 0; k < n; k++)
+    etx_status status = ETX_OK;
+
+    for (int64_t k = 0; k < n; k++) {
+        ETX_POLL_STREAM(work->stream, k);
         if (is_open(work, edge[k]) && has_support(work, edge[k]) &&
             kink(work, edge[k]) <= ETX_MAX_KINK)
             link_edge(work, edge[k]);
+    }
+done:
+    return status;
 }
 
 static etx_status link_edges(struct best_first *work, struct etx_stream *stream)
@@ -169,9 +182,9 @@ static etx_status link_edges(struct best_first *work, struct etx_stream *stream)
     ETX_CHECK(sort_by_score(order, key, args));
     for (int k = 0; k < n_rounds; k++) {
         ETX_CHECK(etx_check_cancelled(stream));
-        n_open = link_by_score(weak, work, cuts[k], order, n_open);
+        ETX_CHECK(link_by_score(weak, &n_open, work, cuts[k], order));
         ETX_CHECK(sort_by_kink(sorted, key, rank, work, weak, n_open));
-        link_by_kink(work, sorted, n_open);
+        ETX_CHECK(link_by_kink(work, sorted, n_open));
         memcpy(order, weak, (size_t)n_open * sizeof *order);
     }
 done:
@@ -194,7 +207,7 @@ etx_status etx_ref_best_first(
     struct etx_arena *arena = stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct best_first work = {
-        .args = args, .chains = {.position = args->position}};
+        .args = args, .stream = stream, .chains = {.position = args->position}};
     etx_status status;
 
     ETX_CHECK(start_chains(&work, arena, args->n_nodes));

@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
+#include "op/poll.h"
+
 /* Root of node i; halves the path on the way (Tarjan and van Leeuwen). */
 static int32_t find_root(int32_t *parent, int32_t i)
 {
@@ -29,13 +31,17 @@ static void join(int32_t *parent, int32_t a, int32_t b)
 etx_status etx_ref_connected_components(
     struct etx_stream *stream, const struct etx_connected_components_args *args)
 {
-    (void)stream;
+    etx_status status = ETX_OK;
+
     for (int64_t i = 0; i < args->n_nodes; i++)
         args->label[i] = (int32_t)i;
-    for (int64_t e = 0; e < args->n_edges; e++)
+    for (int64_t e = 0; e < args->n_edges; e++) {
+        ETX_POLL_STREAM(stream, e);
         if (args->score == NULL || args->score[e] > args->cut)
             join(args->label, args->src[e], args->dst[e]);
+    }
     for (int64_t i = 0; i < args->n_nodes; i++)
         args->label[i] = find_root(args->label, (int32_t)i);
-    return ETX_OK;
+done:
+    return status;
 }

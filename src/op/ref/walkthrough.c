@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "op/poll.h"
 #include "op/ref/longest_paths.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 
 struct walk {
     const struct etx_walkthrough_args *args; /* group: first the components */
+    const struct etx_stream *stream;
     uint8_t *branching; /* [n_nodes] 1 at the group of a branching component */
     int32_t *local;     /* [n_nodes] number in dag, NONE outside */
     int32_t *node;      /* [dag.n_nodes] and back */
@@ -41,9 +43,11 @@ static etx_status find_components(
 }
 
 /* has_in, has_out [n_nodes] are scratch. */
-static void find_branching(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
+static etx_status find_branching(
+    struct walk *walk, uint8_t *has_in, uint8_t *has_out)
 {
     const size_t n_nodes = (size_t)walk->args->n_nodes;
+    etx_status status = ETX_OK;
 
     memset(walk->branching, 0, n_nodes);
     memset(has_in, 0, n_nodes);
@@ -52,11 +56,14 @@ static void find_branching(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
         const int32_t tail = walk->args->tail[e];
         const int32_t head = walk->args->head[e];
 
+        ETX_POLL_STREAM(walk->stream, e);
         if (has_out[tail] || has_in[head])
             walk->branching[walk->args->group[tail]] = 1;
         has_out[tail] = 1;
         has_in[head] = 1;
     }
+done:
+    return status;
 }
 
 /* Number of nodes in branching components; walk->node lists them. */
@@ -132,14 +139,16 @@ static bool is_in_dag(const struct walk *walk, int64_t e)
     return walk->local[walk->args->tail[e]] != NONE;
 }
 
-static void count_edges(struct walk *walk)
+static etx_status count_edges(struct walk *walk)
 {
     struct etx_dag *dag = &walk->dag;
     const size_t bytes = ((size_t)dag->n_nodes + 1) * sizeof(int32_t);
+    etx_status status = ETX_OK;
 
     memset(dag->in_offset, 0, bytes);
     memset(dag->out_offset, 0, bytes);
     for (int64_t e = 0; e < walk->args->n_edges; e++) {
+        ETX_POLL_STREAM(walk->stream, e);
         if (!is_in_dag(walk, e))
             continue;
         dag->in_offset[walk->local[walk->args->head[e]] + 1]++;
@@ -148,14 +157,18 @@ static void count_edges(struct walk *walk)
     counts_to_offsets(dag->in_offset, dag->n_nodes);
     counts_to_offsets(dag->out_offset, dag->n_nodes);
     dag->n_edges = dag->in_offset[dag->n_nodes];
+done:
+    return status;
 }
 
 /* by_head [dag.n_edges]: indices of walk->edges in order of their heads. */
-static void sort_by_head(struct walk *walk, int32_t *by_head)
+static etx_status sort_by_head(struct walk *walk, int32_t *by_head)
 {
     struct etx_dag *dag = &walk->dag;
+    etx_status status = ETX_OK;
 
     for (int64_t e = 0; e < walk->args->n_edges; e++) {
+        ETX_POLL_STREAM(walk->stream, e);
         if (!is_in_dag(walk, e))
             continue;
         const int32_t head = walk->local[walk->args->head[e]];
@@ -163,27 +176,35 @@ static void sort_by_head(struct walk *walk, int32_t *by_head)
         by_head[dag->in_offset[head]++] = (int32_t)e;
     }
     rewind_offsets(dag->in_offset, dag->n_nodes);
+done:
+    return status;
 }
 
 /* Both lists of the dag from two more counting sorts. */
-static void fill_edges(struct walk *walk, const int32_t *by_head)
+static etx_status fill_edges(struct walk *walk, const int32_t *by_head)
 {
     struct etx_dag *dag = &walk->dag;
+    etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < dag->n_edges; k++) {
         const int32_t e = by_head[k];
         const int32_t tail = walk->local[walk->args->tail[e]];
         const int32_t slot = dag->out_offset[tail]++;
 
+        ETX_POLL_STREAM(walk->stream, k);
         dag->head[slot] = walk->local[walk->args->head[e]];
         dag->score[slot] = walk->args->score[e];
     }
     rewind_offsets(dag->out_offset, dag->n_nodes);
     for (int32_t tail = 0; tail < dag->n_nodes; tail++)
         for (int32_t e = dag->out_offset[tail]; e < dag->out_offset[tail + 1];
-             e++)
+             e++) {
+            ETX_POLL_STREAM(walk->stream, e);
             dag->tail[dag->in_offset[dag->head[e]]++] = tail;
+        }
     rewind_offsets(dag->in_offset, dag->n_nodes);
+done:
+    return status;
 }
 
 static etx_status build_dag(struct walk *walk, struct etx_arena *arena)
@@ -194,13 +215,13 @@ static etx_status build_dag(struct walk *walk, struct etx_arena *arena)
 
     ETX_SCRATCH(dag->in_offset, arena, (int64_t)dag->n_nodes + 1, "edges in");
     ETX_SCRATCH(dag->out_offset, arena, (int64_t)dag->n_nodes + 1, "edges out");
-    count_edges(walk);
+    ETX_CHECK(count_edges(walk));
     ETX_SCRATCH(by_head, arena, dag->n_edges, "edges by head");
     ETX_SCRATCH(dag->head, arena, dag->n_edges, "edge heads");
     ETX_SCRATCH(dag->tail, arena, dag->n_edges, "edge tails");
     ETX_SCRATCH(dag->score, arena, dag->n_edges, "edge scores");
-    sort_by_head(walk, by_head);
-    fill_edges(walk, by_head);
+    ETX_CHECK(sort_by_head(walk, by_head));
+    ETX_CHECK(fill_edges(walk, by_head));
 done:
     return status;
 }
@@ -230,7 +251,7 @@ etx_status etx_ref_walkthrough(
     struct etx_arena *arena = stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int64_t n_nodes = args->n_nodes;
-    struct walk walk = {.args = args};
+    struct walk walk = {.args = args, .stream = stream};
     uint8_t *has_in = NULL;
     uint8_t *has_out = NULL;
     etx_status status;
@@ -242,7 +263,7 @@ etx_status etx_ref_walkthrough(
     ETX_SCRATCH(walk.local, arena, n_nodes, "hits walked");
     ETX_SCRATCH(walk.node, arena, n_nodes, "hits walked");
     ETX_CHECK(find_components(stream, args));
-    find_branching(&walk, has_in, has_out);
+    ETX_CHECK(find_branching(&walk, has_in, has_out));
     walk.dag.n_nodes = list_branching(&walk);
     if (walk.dag.n_nodes > 0)
         ETX_CHECK(walk_tangled(&walk, stream));
