@@ -292,11 +292,15 @@ static int find_tracks(struct work *work, etx_context *context, int64_t n,
     } else {
         result = program_failed(name);
     }
+    /* Next to tracks on the standard output a line would be one of them. */
+    FILE *said =
+        program_is_standard_output(work->options->out) ? stderr : stdout;
+
     if (result == 0)
-        printf("%s: %lld hits, %lld tracks\n", name,
+        fprintf(said, "%s: %lld hits, %lld tracks\n", name,
             (long long)etx_event_n_hits(event),
             (long long)etx_tracks_count(tracks));
-    fflush(stdout);
+    fflush(said);
     etx_tracks_free(tracks);
     end_turn(work, result);
     return result;

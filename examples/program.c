@@ -343,9 +343,18 @@ int program_is_folder(const char *path)
     return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
 }
 
+int program_is_standard_output(const char *path)
+{
+    struct stat file, standard;
+
+    return stat(path, &file) == 0 && fstat(STDOUT_FILENO, &standard) == 0 &&
+           !S_ISCHR(file.st_mode) && file.st_dev == standard.st_dev &&
+           file.st_ino == standard.st_ino;
+}
+
 int program_check_output(const char *path)
 {
-    struct stat information, standard;
+    struct stat information;
     int error;
 
     if (path == NULL)
@@ -353,13 +362,9 @@ int program_check_output(const char *path)
     if (program_is_folder(path))
         return program_error("%s: is a folder", path);
     const int exists = stat(path, &information) == 0;
-    const int is_direct =
-        exists && (!S_ISREG(information.st_mode) ||
-                      (fstat(STDOUT_FILENO, &standard) == 0 &&
-                          information.st_dev == standard.st_dev &&
-                          information.st_ino == standard.st_ino));
 
-    if (is_direct) {
+    if (exists &&
+        (!S_ISREG(information.st_mode) || program_is_standard_output(path))) {
         error = access(path, W_OK) == 0 ? 0 : errno;
     } else {
         char *file = exists ? realpath(path, NULL) : NULL;

@@ -89,6 +89,10 @@ int program_check_names(const struct program_list *events, const char *ending);
 
 int program_is_folder(const char *path);
 
+/* Whether path is the file or pipe of the standard output, as /dev/stdout may
+ * be. */
+int program_is_standard_output(const char *path);
+
 /* Before what takes long: returns 0 when path (NULL, a device or the standard
  * output) can be written, or a file in place of it, else PROGRAM_FAILED after a
  * line on stderr. */

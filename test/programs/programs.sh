@@ -63,6 +63,10 @@ for threads in 2 4; do
         --out "$out/again.csv" --threads $threads
     cmp "$out/tracks.csv" "$out/again.csv" || fail "$threads threads differ"
 done
+"$programs/etx-find-tracks" --event $event --out /dev/stdout >"$out/written.csv" 2>"$out/stderr"
+cmp "$out/tracks.csv" "$out/written.csv" || fail 'more than tracks on the standard output'
+"$programs/etx-find-tracks" --event $event --out /dev/stdout 2>"$out/stderr" |
+    cmp - "$out/tracks.csv" || fail 'more than tracks in a pipe'
 exits 0 "$programs/etx-find-tracks" --hits $event-hits.csv.gz \
     --cells $event-cells.csv.gz --out "$out/files.csv.gz"
 zcat "$out/files.csv.gz" | cmp - "$out/tracks.csv" || fail 'files differ'
