@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
+#include "op/poll.h"
 #include "stage/options.h"
 #include "stage/stage.h"
 
@@ -326,21 +327,27 @@ done:
 
 /* triplets is the line graph of graph: as many nodes as graph has edges, and
  * the two edges of a triplet share a hit. */
-static etx_status check_triplets(
-    const char *function, const etx_graph *triplets, const etx_graph *graph)
+static etx_status check_triplets(const char *function,
+    const struct etx_stream *stream, const etx_graph *triplets,
+    const etx_graph *graph)
 {
+    etx_status status = ETX_OK;
+
     if (triplets->n_nodes != graph->n_edges)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: triplets has %lld nodes and graph %lld edges", function,
             (long long)triplets->n_nodes, (long long)graph->n_edges);
-    for (int64_t t = 0; t < triplets->n_edges; t++)
+    for (int64_t t = 0; t < triplets->n_edges; t++) {
+        ETX_POLL_STREAM(stream, t);
         if (graph->dst[triplets->src[t]] != graph->src[triplets->dst[t]])
-            return etx_fail(ETX_ERR_ARGUMENT,
+            ETX_FAIL(ETX_ERR_ARGUMENT,
                 "%s: triplet %lld joins the edges %d and %d of graph, which "
                 "share no hit",
                 function, (long long)t, (int)triplets->src[t],
                 (int)triplets->dst[t]);
-    return ETX_OK;
+    }
+done:
+    return status;
 }
 
 etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
@@ -354,7 +361,8 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
             ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_graph_check_on_host(triplets));
     ETX_CHECK(etx_graph_check_on_host(graph));
-    ETX_CHECK(check_triplets(__func__, triplets, graph));
+    ETX_CHECK(check_triplets(
+        __func__, etx_host_of(context)->stream, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
         triplets, graph, etx_host_of(context), model, event));
     etx_graph_mirror_scores(triplets);

@@ -107,9 +107,11 @@ static etx_status copy_features(
     etx_status status;
 
     ETX_CHECK(etx_graph_alloc_features(to, from->n_features));
-    for (int64_t k = 0; to->features != NULL && k < to->n_edges; k++)
+    for (int64_t k = 0; to->features != NULL && k < to->n_edges; k++) {
+        ETX_POLL(k);
         memcpy(to->features + (size_t)k * width,
             from->features + (size_t)edge[k] * width, width * sizeof(float));
+    }
 done:
     return status;
 }
@@ -126,8 +128,10 @@ static etx_status build_graph(struct builder *builder)
     builder->dst = NULL;
     builder->score = NULL;
     ETX_CHECK(copy_features(part->graph, builder->whole, part->edge));
-    for (int64_t e = 0; e < part->graph->n_edges; e++)
+    for (int64_t e = 0; e < part->graph->n_edges; e++) {
+        ETX_POLL(e);
         part->n_own_edges += etx_part_owns_edge(part, e);
+    }
 done:
     return status;
 }
@@ -160,16 +164,18 @@ done:
 
 /* key [*n_keys]: for every edge between partitions, other partition * n_nodes +
  * own end. It has n_edges elements. */
-static void find_ends(
+static etx_status find_ends(
     int64_t *key, int64_t *n_keys, const struct etx_graph_part *part)
 {
     const struct etx_graph *graph = part->graph;
+    etx_status status = ETX_OK;
     int64_t n = 0;
 
     for (int64_t e = 0; e < graph->n_edges; e++) {
         const int32_t src = graph->src[e];
         const int32_t dst = graph->dst[e];
 
+        ETX_POLL(e);
         if (part->owner[src] == part->owner[dst])
             continue;
         if (part->owner[src] == part->part)
@@ -178,6 +184,8 @@ static void find_ends(
             key[n++] = part->owner[src] * graph->n_nodes + dst;
     }
     *n_keys = n;
+done:
+    return status;
 }
 
 /* Own rows by the other partitions that have edges at them. */
@@ -192,7 +200,7 @@ static etx_status list_sent(struct etx_graph_part *part)
 
     ETX_CHECK(etx_alloc_uncleared(
         &key, part->graph->n_edges, sizeof *key, "edges between parts"));
-    find_ends(key, &n_keys, part);
+    ETX_CHECK(find_ends(key, &n_keys, part));
     ETX_CHECK(etx_alloc_uncleared(
         &order, n_keys, sizeof *order, "edges between parts"));
     ETX_CHECK(etx_sort_order(order, key, n_keys));

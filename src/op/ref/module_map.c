@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "op/poll.h"
 #include "op/shared/module_map.h"
 
 #include <inttypes.h>
@@ -38,24 +39,28 @@ struct job {
 
 /* ----------------------------------------------------------------- hits -- */
 
-/* key [n_hits]: the order of the hits; those on no unit last. Returns the
- * number of the others. */
-static int64_t make_keys(int64_t *key, const struct etx_module_map_args *args)
+/* key [n_hits]: the order of the hits; those on no unit last. *n: the others.
+ */
+static etx_status make_keys(int64_t *key, int64_t *n,
+    const struct etx_module_map_args *args, const struct etx_stream *stream)
 {
-    int64_t n = 0;
+    etx_status status = ETX_OK;
 
+    *n = 0;
     for (int64_t i = 0; i < args->n_hits; i++) {
         const int32_t unit = etx_map_unit_of(args->map.unit, args->map.n_units,
             args->volume_id[i], args->layer_id[i], args->module_id[i]);
 
+        ETX_POLL_STREAM(stream, i);
         key[i] = INT64_MAX;
         if (unit < 0)
             continue;
         key[i] = unit * (INT64_C(1) << 32) +
                  etx_sort_key(etx_map_hit_of(args->position, i).phi);
-        n++;
+        ++*n;
     }
-    return n;
+done:
+    return status;
 }
 
 static etx_status sort_hits(struct job *job)
@@ -76,9 +81,10 @@ static etx_status sort_hits(struct job *job)
     ETX_SCRATCH(hit, arena, n, "sorted hits");
     ETX_SCRATCH(unit, arena, n, "units of hits");
     ETX_SCRATCH(first, arena, args->map.n_units + 1, "sorted hits");
-    job->n_hits = make_keys(key, args);
+    ETX_CHECK(make_keys(key, &job->n_hits, args, job->stream));
     ETX_CHECK(etx_sort_order(order, key, n));
     for (int64_t i = 0; i < job->n_hits; i++) {
+        ETX_POLL_STREAM(job->stream, i);
         hit[i] = etx_map_hit_of(args->position, order[i]);
         /* Azimuths are the lower half of a key, and may be negative. */
         unit[i] = (int32_t)((key[order[i]] + (INT64_C(1) << 31)) >> 32);
@@ -147,6 +153,7 @@ static etx_status gather_edges(struct job *job)
     ETX_SCRATCH(
         job->edge, job->stream->arena, job->n_edges, "edges of a module map");
     for (int64_t c = 0; c < job->n_chunks; c++) {
+        ETX_CHECK(etx_check_cancelled(job->stream));
         for (int64_t k = 0; k < job->chunk[c].n; k++)
             job->edge[n++] = job->chunk[c].edge[k];
         etx_free(job->chunk[c].edge);
@@ -261,14 +268,19 @@ static etx_status sort_edges(const struct etx_edge_list *out,
 {
     etx_status status;
 
-    for (int64_t e = 0; e < job->n_edges; e++)
+    for (int64_t e = 0; e < job->n_edges; e++) {
+        ETX_POLL_STREAM(job->stream, e);
         sorting->src[e] = job->search.hit[job->edge[e].src].row;
+    }
     ETX_CHECK(sort_ends(job, sorting, sorting->by_src, sorting->src));
-    for (int64_t t = 0; t < job->n_edges; t++)
+    for (int64_t t = 0; t < job->n_edges; t++) {
+        ETX_POLL_STREAM(job->stream, t);
         sorting->dst[t] =
             job->search.hit[job->edge[sorting->by_src[t]].dst].row;
+    }
     ETX_CHECK(sort_ends(job, sorting, sorting->by_dst, sorting->dst));
     for (int64_t t = 0; t < job->n_edges; t++) {
+        ETX_POLL_STREAM(job->stream, t);
         out->src[t] = sorting->src[sorting->by_src[sorting->by_dst[t]]];
         out->dst[t] = sorting->dst[sorting->by_dst[t]];
     }

@@ -4,20 +4,28 @@
 #include "op/ref/ref.h"
 
 #include "base/check.h"
+#include "op/poll.h"
 
 /* best [n_nodes] = the best edge above the cut at every node as told by
  * `end` [n_edges], -1 where there is none. */
-static void find_best(
-    int32_t *best, const struct etx_mutual_best_args *args, const int32_t *end)
+static etx_status find_best(int32_t *best,
+    const struct etx_mutual_best_args *args, const int32_t *end,
+    const struct etx_stream *stream)
 {
+    etx_status status = ETX_OK;
+
     for (int64_t i = 0; i < args->n_nodes; i++)
         best[i] = -1;
     for (int64_t e = 0; e < args->n_edges; e++) {
         int32_t *at = &best[end[e]];
+
+        ETX_POLL_STREAM(stream, e);
         if (args->score[e] > args->cut &&
             (*at < 0 || args->score[e] > args->score[*at]))
             *at = (int32_t)e;
     }
+done:
+    return status;
 }
 
 etx_status etx_ref_mutual_best(
@@ -32,11 +40,13 @@ etx_status etx_ref_mutual_best(
     ETX_SCRATCH(
         best_out, stream->arena, args->n_nodes, "best edges out of nodes");
     ETX_SCRATCH(best_in, stream->arena, args->n_nodes, "best edges into nodes");
-    find_best(best_out, args, args->src);
-    find_best(best_in, args, args->dst);
-    for (int64_t e = 0; e < args->n_edges; e++)
+    ETX_CHECK(find_best(best_out, args, args->src, stream));
+    ETX_CHECK(find_best(best_in, args, args->dst, stream));
+    for (int64_t e = 0; e < args->n_edges; e++) {
+        ETX_POLL_STREAM(stream, e);
         if (best_out[args->src[e]] == e && best_in[args->dst[e]] == e)
             args->selected[count++] = (int32_t)e;
+    }
     *args->n_selected = count;
 done:
     etx_arena_reset(stream->arena, mark);

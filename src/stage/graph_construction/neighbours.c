@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "op/poll.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -64,8 +65,10 @@ static etx_status group_edges(int32_t *order, const int32_t *from,
     etx_status status = ETX_OK;
 
     memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
-    for (int64_t e = 0; e < n; e++)
+    for (int64_t e = 0; e < n; e++) {
+        ETX_POLL_STREAM(stream, e);
         cursor[end[e] + 1]++;
+    }
     for (int64_t k = 0; k < n_points; k++)
         cursor[k + 1] += cursor[k];
     for (int64_t k = 0; k < n; k++) {
@@ -81,18 +84,23 @@ done:
 
 /* Turn edges to run from the smaller (key, row) to the larger; key NULL: by
  * row. */
-static void turn_edges(
-    int32_t *src, int32_t *dst, int64_t n_edges, const float *key)
+static etx_status turn_edges(int32_t *src, int32_t *dst, int64_t n_edges,
+    const float *key, const struct etx_stream *stream)
 {
+    etx_status status = ETX_OK;
+
     for (int64_t e = 0; e < n_edges; e++) {
         const int32_t a = src[e];
         const int32_t b = dst[e];
         const int32_t is_turned =
             key == NULL || key[a] == key[b] ? b < a : key[b] < key[a];
 
+        ETX_POLL_STREAM(stream, e);
         src[e] = is_turned ? b : a;
         dst[e] = is_turned ? a : b;
     }
+done:
+    return status;
 }
 
 /* list has the edges from each point to its nearest, in both directions or in
@@ -122,7 +130,8 @@ static etx_status pair_edges(struct etx_edge_list *list,
     ETX_CHECK(etx_memory_to_host(memory, end[1], list->dst, n, sizeof *end[1]));
     if (key != NULL)
         ETX_CHECK(etx_memory_to_host(memory, by, key, n_points, sizeof *by));
-    turn_edges(end[0], end[1], n, key == NULL ? NULL : by);
+    ETX_CHECK(turn_edges(
+        end[0], end[1], n, key == NULL ? NULL : by, context->stream));
     for (int k = 0; k < 2; k++)
         ETX_CHECK(group_edges(order[k], k == 0 ? NULL : order[0], end[k], n,
             cursor, n_points, context->stream));

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/select.h"
+#include "op/poll.h"
 #include "op/simd/pick.h"
 
 #include <string.h>
@@ -50,19 +51,22 @@ etx_status ETX_ISA_NAME(connected_components)(
 {
     int32_t *const parent = args->label;
     int32_t picked[ETX_PICK_BLOCK];
+    etx_status status = ETX_OK;
 
-    (void)stream;
     for (int64_t i = 0; i < args->n_nodes; i++)
         parent[i] = (int32_t)i;
     for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
         const int64_t n = etx_pick(picked, args->score, args->cut, begin,
             etx_pick_end(begin, args->n_edges));
+
+        ETX_POLL_STREAM(stream, begin + ETX_PICK_BLOCK - 1);
         for (int64_t t = 0; t < n; t++)
             unite(parent, args->src[picked[t]], args->dst[picked[t]]);
     }
     for (int64_t i = 0; i < args->n_nodes; i++)
         parent[i] = parent[parent[i]];
-    return ETX_OK;
+done:
+    return status;
 }
 
 /* --------------------------------------------------------- mutual_best -- */
@@ -84,14 +88,17 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* out, in [n_nodes] = the best edge above the cut at every node. */
-static void find_best(
-    uint64_t *out, uint64_t *in, const struct etx_mutual_best_args *args)
+static etx_status find_best(uint64_t *out, uint64_t *in,
+    const struct etx_mutual_best_args *args, const struct etx_stream *stream)
 {
     int32_t picked[ETX_PICK_BLOCK];
+    etx_status status = ETX_OK;
 
     for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
         const int64_t n = etx_pick(picked, args->score, args->cut, begin,
             etx_pick_end(begin, args->n_edges));
+
+        ETX_POLL_STREAM(stream, begin + ETX_PICK_BLOCK - 1);
         for (int64_t t = 0; t < n; t++) {
             const int32_t e = picked[t];
             const uint64_t rank = rank_of(args->score[e], e);
@@ -99,6 +106,8 @@ static void find_best(
             in[args->dst[e]] = larger(in[args->dst[e]], rank);
         }
     }
+done:
+    return status;
 }
 
 etx_status ETX_ISA_NAME(mutual_best)(
@@ -116,7 +125,7 @@ etx_status ETX_ISA_NAME(mutual_best)(
     memset(out, 0, (size_t)args->n_nodes * sizeof *out);
     memset(in, 0, (size_t)args->n_nodes * sizeof *in);
     memset(is_best, 0, (size_t)n_words * sizeof *is_best);
-    find_best(out, in, args);
+    ETX_CHECK(find_best(out, in, args, stream));
     /* There are fewer nodes than edges; a bitmap sorts them. */
     for (int64_t i = 0; i < args->n_nodes; i++)
         if (out[i] != 0 && in[args->dst[edge_of(out[i])]] == out[i])
@@ -139,11 +148,13 @@ etx_status ETX_ISA_NAME(outward_edges)(
     const float *key = args->key;
     int32_t picked[ETX_PICK_BLOCK];
     int64_t count = 0;
+    etx_status status = ETX_OK;
 
-    (void)stream;
     for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
         const int64_t n = etx_pick(picked, args->edge_score, args->cut, begin,
             etx_pick_end(begin, args->n_edges));
+
+        ETX_POLL_STREAM(stream, begin + ETX_PICK_BLOCK - 1);
         for (int64_t t = 0; t < n; t++) {
             const int32_t a = args->src[picked[t]];
             const int32_t b = args->dst[picked[t]];
@@ -157,5 +168,6 @@ etx_status ETX_ISA_NAME(outward_edges)(
         }
     }
     *args->n = count;
-    return ETX_OK;
+done:
+    return status;
 }
