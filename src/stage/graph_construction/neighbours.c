@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "op/poll.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -66,7 +65,8 @@ static etx_status group_edges(int32_t *order, const int32_t *from,
 
     memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
     for (int64_t e = 0; e < n; e++) {
-        ETX_POLL_STREAM(stream, e);
+        if (e % POLL_EDGES == 0)
+            ETX_CHECK(etx_check_cancelled(stream));
         cursor[end[e] + 1]++;
     }
     for (int64_t k = 0; k < n_points; k++)
@@ -95,7 +95,8 @@ static etx_status turn_edges(int32_t *src, int32_t *dst, int64_t n_edges,
         const int32_t is_turned =
             key == NULL || key[a] == key[b] ? b < a : key[b] < key[a];
 
-        ETX_POLL_STREAM(stream, e);
+        if (e % POLL_EDGES == 0)
+            ETX_CHECK(etx_check_cancelled(stream));
         src[e] = is_turned ? b : a;
         dst[e] = is_turned ? a : b;
     }
