@@ -28,8 +28,7 @@ static inline int fedisableexcept(int which)
 {
     const int before = fegetexcept();
 
-    _mm_setcsr(
-        _mm_getcsr() | (unsigned)(which & FE_ALL_EXCEPT) << TRAP_MASKS);
+    _mm_setcsr(_mm_getcsr() | (unsigned)(which & FE_ALL_EXCEPT) << TRAP_MASKS);
     return before;
 }
 
