@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
-#include "op/poll.h"
 #include "stage/options.h"
 #include "stage/stage.h"
 

@@ -4,6 +4,7 @@
 #ifndef ETX_OP_STREAM_H
 #define ETX_OP_STREAM_H
 
+#include "base/check.h"
 #include "base/threads.h"
 #include "memory/arena.h"
 #include "memory/weight_cache.h"
@@ -39,5 +40,12 @@ struct etx_stream {
 /* ETX_ERR_CANCELLED when the callback of the caller says so. In a parallel loop
  * any thread may poll: the caller's calls the callback, others learn of it. */
 etx_status etx_check_cancelled(const struct etx_stream *stream);
+
+/* In a loop of cheap steps: after step k, one in 65 536. */
+#define ETX_POLL_STREAM(stream, k)                                             \
+    do {                                                                       \
+        if (((k)&0xffff) == 0xffff)                                            \
+            ETX_CHECK(etx_check_cancelled(stream));                            \
+    } while (0)
 
 #endif

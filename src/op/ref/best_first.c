@@ -16,7 +16,6 @@
 #include "base/check.h"
 #include "base/select.h"
 #include "base/sort.h"
-#include "op/poll.h"
 #include "op/shared/kink.h"
 
 #include <stdbool.h>

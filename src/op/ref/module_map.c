@@ -13,7 +13,6 @@
 #include "base/heap.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "op/poll.h"
 #include "op/shared/module_map.h"
 
 #include <inttypes.h>

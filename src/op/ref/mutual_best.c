@@ -4,7 +4,6 @@
 #include "op/ref/ref.h"
 
 #include "base/check.h"
-#include "op/poll.h"
 
 /* best [n_nodes] = the best edge above the cut at every node as told by
  * `end` [n_edges], -1 where there is none. */

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/sort.h"
-#include "op/poll.h"
 #include "op/ref/longest_paths.h"
 
 #include <stdbool.h>

@@ -11,8 +11,6 @@
 #include "base/status.h"
 #include "stage/precision.h"
 
-#define BLOCK 16384 /* triplets between polls */
-
 static etx_status multiply_scores(float *out, const struct etx_stream *stream,
     const struct etx_graph *triplets, const struct etx_graph *graph)
 {
@@ -23,8 +21,7 @@ static etx_status multiply_scores(float *out, const struct etx_stream *stream,
             "triplets get the scores of their doublets, but the graph has no "
             "scores");
     for (int64_t t = 0; t < triplets->n_edges; t++) {
-        if (t % BLOCK == 0)
-            ETX_CHECK(etx_check_cancelled(stream));
+        ETX_POLL_STREAM(stream, t);
         out[t] =
             graph->score[triplets->src[t]] * graph->score[triplets->dst[t]];
     }

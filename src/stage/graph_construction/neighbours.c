@@ -52,9 +52,6 @@ int64_t etx_stage_free_edges(
     return etx_stage_max_edges(context, max_edges);
 }
 
-/* Edges between two polls for a cancelled call. */
-#define POLL_EDGES (1 << 16)
-
 /* Edges by the row of one end, in 0 .. n_points - 1, edges of one row in the
  * order of `from`, NULL: as they are. cursor [n_points + 1] is overwritten. */
 static etx_status group_edges(int32_t *order, const int32_t *from,
@@ -65,8 +62,7 @@ static etx_status group_edges(int32_t *order, const int32_t *from,
 
     memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
     for (int64_t e = 0; e < n; e++) {
-        if (e % POLL_EDGES == 0)
-            ETX_CHECK(etx_check_cancelled(stream));
+        ETX_POLL_STREAM(stream, e);
         cursor[end[e] + 1]++;
     }
     for (int64_t k = 0; k < n_points; k++)
@@ -74,8 +70,7 @@ static etx_status group_edges(int32_t *order, const int32_t *from,
     for (int64_t k = 0; k < n; k++) {
         const int32_t e = from == NULL ? (int32_t)k : from[k];
 
-        if (k % POLL_EDGES == 0)
-            ETX_CHECK(etx_check_cancelled(stream));
+        ETX_POLL_STREAM(stream, k);
         order[cursor[end[e]]++] = e;
     }
 done:
@@ -95,8 +90,7 @@ static etx_status turn_edges(int32_t *src, int32_t *dst, int64_t n_edges,
         const int32_t is_turned =
             key == NULL || key[a] == key[b] ? b < a : key[b] < key[a];
 
-        if (e % POLL_EDGES == 0)
-            ETX_CHECK(etx_check_cancelled(stream));
+        ETX_POLL_STREAM(stream, e);
         src[e] = is_turned ? b : a;
         dst[e] = is_turned ? a : b;
     }
@@ -140,8 +134,7 @@ static etx_status pair_edges(struct etx_edge_list *list,
     for (int64_t k = 0; k < n; k++) {
         const int32_t e = order[1][k];
 
-        if (k % POLL_EDGES == 0)
-            ETX_CHECK(etx_check_cancelled(context->stream));
+        ETX_POLL_STREAM(context->stream, k);
         if (count > 0 && order[0][count - 1] == end[0][e] &&
             order[1][count - 1] == end[1][e])
             continue;

@@ -12,7 +12,6 @@
 
 #include "base/check.h"
 #include "base/select.h"
-#include "op/poll.h"
 #include "op/simd/pick.h"
 
 #include <string.h>
