@@ -258,8 +258,13 @@ static double find_cut(struct seeds *seeds, double purity)
     return cut;
 }
 
-static int report(const struct seeds *seeds, double cut, int64_t n_events)
+/* out: of the seeds, or NULL. */
+static int report(
+    const struct seeds *seeds, double cut, int64_t n_events, const char *out)
 {
+    /* Next to seeds on the standard output lines would be some of them. */
+    FILE *said =
+        out != NULL && program_is_standard_output(out) ? stderr : stdout;
     etx_evaluation_counts counts = {.struct_size = sizeof counts,
         .n_events = n_events,
         .n_particles_reconstructable = seeds->n_particles};
@@ -275,11 +280,11 @@ static int report(const struct seeds *seeds, double cut, int64_t n_events)
         counts.n_reconstructable_matched += (double)seeds->best[p] > cut;
     if (etx_evaluation_rates(&rates, &counts) != ETX_OK)
         return program_failed(NULL);
-    printf("events      %lld\ncut         %.6g\nseeds       %lld\n",
+    fprintf(said, "events      %lld\ncut         %.6g\nseeds       %lld\n",
         (long long)n_events, cut, (long long)counts.n_tracks);
-    printf("purity      %.5f (%.5f .. %.5f)\n", rates.purity.value,
+    fprintf(said, "purity      %.5f (%.5f .. %.5f)\n", rates.purity.value,
         rates.purity.low, rates.purity.high);
-    printf("particles   %lld\nefficiency  %.4f (%.4f .. %.4f)\n",
+    fprintf(said, "particles   %lld\nefficiency  %.4f (%.4f .. %.4f)\n",
         (long long)seeds->n_particles, rates.technical_efficiency.value,
         rates.technical_efficiency.low, rates.technical_efficiency.high);
     return 0;
@@ -326,7 +331,7 @@ static int run(struct seeds *seeds, struct work *w, struct options *o)
     if (result != 0 || n_with_truth == 0)
         return result;
     return report(seeds, o->purity >= 0.0 ? find_cut(seeds, o->purity) : o->cut,
-        n_with_truth);
+        n_with_truth, o->out);
 }
 
 int main(int argc, char **argv)

@@ -410,6 +410,9 @@ awk '$1 == "seeds" { seeds = $2 } END { print seeds }' "$out/stdout" \
     >"$out/count"
 [ "$(cat "$out/count")" = $(($(wc -l <"$out/seeds.csv") - 1)) ] ||
     fail 'seeds: a line each'
+"$programs/etx-seeds" --event examples/data/event000000002 --out /dev/stdout --threads 1 \
+    2>"$out/stderr" | cmp - "$out/seeds.csv" || fail 'seeds: the report among them'
+grep -q '^purity ' "$out/stderr" || fail 'seeds: no report'
 exits 2 "$programs/etx-seeds" --event examples/data/event000000002 \
     --purity 0.99 --out "$out/x.csv"
 exits 0 "$programs/etx-seeds" --event examples/data --cut 0 --purity 0.99 \
