@@ -160,6 +160,7 @@ class TestCommands(LibraryCase):
             ("csv", "learn-field", "/no"),
             ("safetensors", "convert", *weights),
             ("safetensors", "adjust", "/no.safetensors"),
+            ("safetensors", "adapt", "/no"),
             ("parquet", "colliderml-tracks", "/no"),
             ("png", "plot", "training", "/no"),
             ("html", "display", "--event", "/no"),

@@ -408,6 +408,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(text, file=sys.stderr, flush=True)
 
     try:
+        whole_file.check(options.out)
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always")
             detector = Detector.load(options.detector)
