@@ -123,17 +123,21 @@ static const struct etx_tensor *find_scale(
 static etx_status check_parameter(const struct etx_tensor *tensor)
 {
     const float *values = tensor->data;
-    const int64_t bad =
-        etx_find_beyond(values, tensor->n_values, ETX_MAX_PARAMETER);
+    int64_t bad = -1;
+    etx_status status = ETX_OK;
 
+    ETX_CHECK(etx_cancel_poll());
+    bad = etx_find_beyond(values, tensor->n_values, ETX_MAX_PARAMETER);
     if (bad < 0)
-        return ETX_OK;
+        goto done;
     if (!isfinite(values[bad]))
-        return etx_fail(ETX_ERR_FORMAT,
-            "tensor %s: value %" PRId64 " is not finite", tensor->name, bad);
-    return etx_fail(ETX_ERR_LIMIT,
+        ETX_FAIL(ETX_ERR_FORMAT, "tensor %s: value %" PRId64 " is not finite",
+            tensor->name, bad);
+    ETX_FAIL(ETX_ERR_LIMIT,
         "tensor %s: value %" PRId64 " is %.9g, which is not in +-%g",
         tensor->name, bad, (double)values[bad], (double)ETX_MAX_PARAMETER);
+done:
+    return status;
 }
 
 /* *n_tensors counts the tensors of the file that were read. */
@@ -147,7 +151,6 @@ static etx_status load_parameter(int64_t *n_tensors,
     const struct etx_tensor *scale = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_cancel_poll());
     describe(&expected, named->stage, named->network, parameter);
     found = etx_tensor_file_find(file, expected.name);
     if (found == NULL)
