@@ -53,22 +53,27 @@ double etx_options_value(const void *options, const struct etx_field *field)
     return 0.0;
 }
 
+/* Only the conversion to the type of the field is made: another one of the same
+ * number may be undefined, or set a flag of the host. */
 static void set_value(void *options, const struct etx_field *field)
 {
     char *to = (char *)options + field->offset;
-    const int32_t int32 = (int32_t)field->preset;
-    const int64_t int64 = (int64_t)field->preset;
-    const float real = (float)field->preset;
+    int32_t int32;
+    int64_t int64;
+    float real;
     const void *const none = NULL;
 
     switch ((enum etx_field_kind)field->kind) {
     case ETX_FIELD_INT32:
+        int32 = (int32_t)field->preset;
         memcpy(to, &int32, sizeof int32);
         break;
     case ETX_FIELD_INT64:
+        int64 = (int64_t)field->preset;
         memcpy(to, &int64, sizeof int64);
         break;
     case ETX_FIELD_FLOAT:
+        real = (float)field->preset;
         memcpy(to, &real, sizeof real);
         break;
     case ETX_FIELD_POINTER:
