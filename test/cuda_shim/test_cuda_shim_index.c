@@ -258,6 +258,12 @@ SHIM_TEST(test_cuda_shim_index_refused)
         etx_graph_from_index_device(&graph, cpu, 3, 2, rows[0], NULL, stream),
         "the context is on the CPU: it has no device for index");
     ck_assert_refused(etx_graph_from_index_device(
+                          &graph, context, -1, 2, rows[0], NULL, stream),
+        "n_nodes -1");
+    ck_assert_refused(etx_graph_from_index_device(
+                          &graph, context, 3, -1, rows[0], NULL, stream),
+        "n_edges -1");
+    ck_assert_refused(etx_graph_from_index_device(
                           &graph, context, 3, 2, index[0], NULL, stream),
         "index is in memory of the host");
     ck_assert_refused(etx_graph_from_index_device(
@@ -292,6 +298,8 @@ SHIM_TEST(test_cuda_shim_index_refused)
             graph, context, 0.0f, stream),
         "index is in memory of the host");
     ck_assert_int_eq(n, 7);
+    ck_assert_ptr_null(etx_graph_scores_device(graph));
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "the graph is not scored"));
     ck_assert_refused(etx_graph_label(label, graph, context, NULL, NULL),
         "the graph is not scored");
     etx_graph_free(graph);

@@ -95,6 +95,43 @@ SHIM_TEST(test_cuda_shim_inputs_default_stream, .rows = 2)
     assert_same_graph(graph, expected);
 }
 
+SHIM_TEST(test_cuda_shim_inputs_edges_refused)
+{
+    scoped struct edges *edges = make_edges();
+    scoped_context *context = shim_context(0, 0);
+    scoped_edges lent = lend_edges(edges);
+    int64_t order[N_EDGES + 1];
+    const struct {
+        int64_t n_nodes, n_edges;
+        const int32_t *src, *dst;
+        const float *score;
+        int64_t *order;
+        const char *error;
+    } rows[] = {
+        {-1, N_EDGES, lent.src, lent.dst, lent.score, order, "n_nodes -1"},
+        {N_NODES, -1, lent.src, lent.dst, lent.score, order, "n_edges -1"},
+        {N_NODES, N_EDGES, edges->src, lent.dst, lent.score, order,
+            "src is in memory of the host"},
+        {N_NODES, N_EDGES, lent.src, edges->dst, lent.score, order,
+            "dst is in memory of the host"},
+        {N_NODES, N_EDGES, lent.src, lent.dst, edges->score, order,
+            "scores is in memory of the host"},
+        {N_NODES, N_EDGES, lent.src, lent.dst, lent.score,
+            (int64_t *)((uintptr_t)order + 4), "order_out"},
+    };
+
+    for (size_t k = 0; k < ROWS(rows); k++) {
+        etx_graph *graph = NULL;
+
+        ck_assert_refused(
+            etx_graph_from_edges_device(&graph, context, rows[k].n_nodes,
+                rows[k].n_edges, rows[k].src, rows[k].dst, rows[k].score,
+                rows[k].order, shim_lender(0)),
+            rows[k].error);
+        ck_assert_ptr_null(graph);
+    }
+}
+
 /* Events of the same hits on the host and on the device, where they begin
  * between two multiples of 16 bytes; for a model whose networks see them all.
  */
@@ -329,6 +366,9 @@ SHIM_TEST(test_cuda_shim_inputs_refused)
     ck_assert_refused(
         etx_event_create_device(&event, context, 2, NULL, NULL, stream),
         "positions is NULL");
+    ck_assert_refused(
+        etx_event_create_device(&event, context, -1, NULL, borrowed, stream),
+        "n_hits -1");
     ck_assert_ok(
         etx_event_create_device(&event, context, 1, NULL, borrowed, stream));
     ck_assert_refused(

@@ -359,6 +359,8 @@ static const struct {
         ETX_ERR_ARGUMENT, "weight 3 is -0.5"},
     {particle_ids, weights, 2, P({.id = 5}, {.id = 0}), ETX_ERR_ARGUMENT,
         "particle 1: id 0 is not positive"},
+    {particle_ids, weights, 2, P({.id = 5}, {.id = 900, .n_hits = -1}),
+        ETX_ERR_ARGUMENT, "particle 1: n_hits -1 is negative"},
     {particle_ids, weights, 3, P({.id = 5}, {.id = 900}, {.id = 5}),
         ETX_ERR_ARGUMENT, "particles 0 and 2 have the same id 5"},
     {particle_ids, weights, 2,

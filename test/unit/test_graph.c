@@ -282,6 +282,17 @@ ETX_TEST(test_graph_refused, .rows = ROWS(refused))
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
 
+ETX_TEST(test_graph_order_refused)
+{
+    int64_t order[4];
+    etx_graph *graph = NULL;
+
+    ck_assert_refused(etx_graph_from_edges(&graph, 3, 3, some_src, some_dst,
+                          NULL, (int64_t *)((uintptr_t)order + 4)),
+        "order_out");
+    ck_assert_ptr_null(graph);
+}
+
 /* A graph that is on the host alone says so, and why. */
 ETX_TEST(test_graph_not_on_device)
 {

@@ -52,6 +52,9 @@ static const struct refusal refusals[] = {
     {"{'schema': 1, 'gnn': {'arch': 'edge_filter', 'node_features':" R
      ", 'edge_features': [{'name': 'DR', 'scale': 1}]}}",
         "gnn.edge_features: unknown edge feature 'DR'"},
+    {"{'schema': 1, 'gnn': {'arch': 'edge_filter', 'node_features':" R
+     ", 'edge_features': [7]}}",
+        "gnn.edge_features"},
     {"{'schema': 1, 'module_map': {'units': 1}}",
         "module_map: unknown option 'units'"},
     {"{'schema': 1, 'gnn': {'arch': 'triplet_gnn', 'node_features':" R
@@ -63,6 +66,11 @@ static const struct refusal refusals[] = {
         "filter: cut is not a number"},
     {"{'schema': 1, 'filter': {'arch': 'edge_filter', 'cut': 1.5}}",
         "filter: cut is 1.5, expected 0 to 1"},
+    {"{'schema': 1, 'filter': {'arch': 'edge_filter', 'radius': 1}}",
+        "filter: unknown key 'radius'"},
+    {"{'schema': 1, 'filter': {'arch': 'edge_filter', 'cut': 0.5, "
+     "'max_edges_per_hit': -1}}",
+        "filter: max_edges_per_hit is -1, expected 0 to"},
     {"{'schema': 1, 'embedding': {'arch': 'mlp', 'node_features':" R "}}",
         "embedding: there is no 'graph'"},
     {"{'schema': 1, 'embedding': {'arch': 'edge_filter', 'node_features':" R

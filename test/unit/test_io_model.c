@@ -84,6 +84,7 @@ IO_TEST(test_io_model_content)
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_EMBEDDING), 1);
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_FILTER), 0);
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_GNN), 0);
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_GRAPH), 0);
     ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_LABEL), 0);
     ck_assert_int_eq(etx_model_has_stage(NULL, ETX_STAGE_EMBEDDING), 0);
     ck_assert_int_eq(

@@ -300,6 +300,9 @@ IO_TEST(test_io_tracks_set_ids)
         etx_tracks_set_ids(tracks, negative), ETX_ERR_ARGUMENT, "id 1 is -1");
     ck_assert_fails(etx_tracks_set_ids(tracks, twice), ETX_ERR_ARGUMENT,
         "ids 0 and 1 are both 3");
+    ck_assert_refused(
+        etx_tracks_set_ids(tracks, (const int64_t *)((uintptr_t)ids + 4)),
+        "ids");
     ck_assert_mem_eq(etx_tracks_ids(tracks), ids, sizeof ids);
     ck_assert_ok(etx_tracks_write_csv(tracks, event, io_path("t.csv")));
     scoped char *text = io_read(io_path("t.csv"), &size);

@@ -102,6 +102,7 @@ ETX_TEST(test_module_map_margin)
     scoped_model *first = learned_model(1, &narrow);
     scoped_model *second = learned_model(1, &wide);
 
+    ck_assert_int_eq(etx_model_has_stage(first, ETX_STAGE_GRAPH), 1);
     ck_assert_int_eq(first->module_map->n_units, N_LAYERS);
     ck_assert_int_eq(first->module_map->n_pairs, N_LAYERS - 1);
     for (int64_t k = 0; k < (N_LAYERS - 1) * ETX_MAP_N_DOUBLET; k++) {

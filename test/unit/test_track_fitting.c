@@ -985,6 +985,7 @@ static const struct etx_test_change refused_maps[] = {
     {CHANGE(etx_fit_options, n_z, 100000), ETX_ERR_ARGUMENT, "n_z"},
     {CHANGE(etx_fit_options, max_r, 0.0f), ETX_ERR_ARGUMENT, "max_r 0"},
     {CHANGE(etx_fit_options, max_r, INFINITY), ETX_ERR_ARGUMENT, "max_r inf"},
+    {CHANGE(etx_fit_options, max_z, 0.0f), ETX_ERR_ARGUMENT, "max_z 0 mm"},
     {CHANGE(etx_fit_options, max_z, NAN), ETX_ERR_ARGUMENT, "max_z is nan"},
     {CHANGE(etx_fit_options, max_z, INFINITY), ETX_ERR_ARGUMENT, "max_z inf"},
     {CHANGE(etx_fit_options, map_x, NAN), ETX_ERR_ARGUMENT, "map_x is nan"},
