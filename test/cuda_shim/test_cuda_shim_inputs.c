@@ -99,7 +99,7 @@ SHIM_TEST(test_cuda_shim_inputs_edges_refused)
 {
     scoped struct edges *edges = make_edges();
     scoped_context *context = shim_context(0, 0);
-    scoped_edges lent = lend_edges(edges);
+    scoped_edges borrowed = lend_edges(edges);
     int64_t order[N_EDGES + 1];
     const struct {
         int64_t n_nodes, n_edges;
@@ -108,15 +108,17 @@ SHIM_TEST(test_cuda_shim_inputs_edges_refused)
         int64_t *order;
         const char *error;
     } rows[] = {
-        {-1, N_EDGES, lent.src, lent.dst, lent.score, order, "n_nodes -1"},
-        {N_NODES, -1, lent.src, lent.dst, lent.score, order, "n_edges -1"},
-        {N_NODES, N_EDGES, edges->src, lent.dst, lent.score, order,
+        {-1, N_EDGES, borrowed.src, borrowed.dst, borrowed.score, order,
+            "n_nodes -1"},
+        {N_NODES, -1, borrowed.src, borrowed.dst, borrowed.score, order,
+            "n_edges -1"},
+        {N_NODES, N_EDGES, edges->src, borrowed.dst, borrowed.score, order,
             "src is in memory of the host"},
-        {N_NODES, N_EDGES, lent.src, edges->dst, lent.score, order,
+        {N_NODES, N_EDGES, borrowed.src, edges->dst, borrowed.score, order,
             "dst is in memory of the host"},
-        {N_NODES, N_EDGES, lent.src, lent.dst, edges->score, order,
+        {N_NODES, N_EDGES, borrowed.src, borrowed.dst, edges->score, order,
             "scores is in memory of the host"},
-        {N_NODES, N_EDGES, lent.src, lent.dst, lent.score,
+        {N_NODES, N_EDGES, borrowed.src, borrowed.dst, borrowed.score,
             (int64_t *)((uintptr_t)order + 4), "order_out"},
     };
 
