@@ -264,6 +264,20 @@ class Choices(unittest.TestCase):
         self.assertEqual(chooser.best(), (model, before))
         self.assertEqual([kept is None for _, _, kept in chooser.steps], [False, True, True])
 
+    def test_relative(self) -> None:
+        """A radius that loses pairs of hits becomes a wider one, of the model's scale."""
+        narrow = choices.changed(
+            exatrkx.Model.load("chain"), {"embedding.graph.radius": 0.25}
+        )
+        chooser = choices.Chooser(events()[:1], exatrkx.Context(1))
+        chooser.choose("start", [("narrow", narrow)])
+        chooser.sweep({"embedding.no": [2.0], **adaptation.RADIUS_GRID}, is_relative=True)
+        self.assertEqual(len(chooser.steps), 2)
+        trials = [trial.name for trial in chooser.steps[1][1]]
+        self.assertEqual(trials, ["0.175", "0.3", "0.35", "0.475"])
+        found = chooser.best()[0].config["embedding"]["graph"]["radius"]
+        self.assertAlmostEqual(found, 0.475)
+
     def test_even(self) -> None:
         """What is as good is taken where that is wanted."""
         model, other = exatrkx.Model.load(), exatrkx.Model.load()
@@ -343,7 +357,8 @@ class Adapt(FolderCase):
 
     def use_few_trials(self) -> None:
         """The trainings are what takes time then."""
-        few: dict[str, dict[str, Any]] = {"GRAPH_GRID": {"filter.cut": (0.01,)}, "LABEL_GRID": {}}
+        few: dict[str, dict[str, Any]] = {"GRAPH_GRID": {"filter.cut": (0.01,)}}
+        few["LABEL_GRID"] = few["RADIUS_GRID"] = {}
         few["LABELS"] = {"best_first": (0.02, 0.1)}
         for name, values in few.items():
             patch = mock.patch.dict(vars(adaptation)[name], values, clear=True)

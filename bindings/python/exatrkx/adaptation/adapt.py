@@ -52,8 +52,10 @@ MAX_VALIDATION_HITS = 300000  # of all of them: each trial finds their tracks
 MIN_KEPT_PAIRS = 0.97  # of true edges, by the embedding
 FIRST_PASS_LAYERS = (7, 5, 4)
 FIRST_PASS_PT, MIN_FIRST_PASS_PT = 0.36, 0.01  # of the least pT of the efficiency; GeV
+# Factors: the radius that a training sets keeps nearly all pairs of hits, and tracks of
+# many hits still break where one of their pairs is missing.
+RADIUS_GRID = {"embedding.graph.radius": (0.7, 1.2, 1.4, 1.9)}
 GRAPH_GRID: dict[str, Sequence[Any]] = {
-    "embedding.graph.radius": (0.3, 0.42, 0.5, 0.6, 0.8),
     "filter.cut": (0.001, 0.003, 0.01),
     "filter.max_edges_per_hit": (6, 8, 12, 16, 24),
 }
@@ -181,6 +183,7 @@ class Adaptation:
 
     def options(self) -> None:
         """Radius, cuts, bounds and labels."""
+        self.chooser.sweep(RADIUS_GRID, is_relative=True)
         self.chooser.sweep(GRAPH_GRID)
         self.chooser.choose("labels", labelled(self.chooser.best()[0]))
         self.chooser.sweep(LABEL_GRID)

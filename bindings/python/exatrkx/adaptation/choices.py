@@ -240,13 +240,18 @@ class Chooser:
             self.model, self.quality = model, quality
         self.steps.append(("result", [trial], None if is_better else trial))
 
-    def sweep(self, grid: Mapping[str, Sequence[Any]]) -> None:
-        """Each option of the grid in turn: its values, the others as they are."""
+    def sweep(self, grid: Mapping[str, Sequence[Any]], *, is_relative: bool = False) -> None:
+        """Each option of the grid in turn: its values, with is_relative these times the
+        model's own, the others as they are."""
         for key, values in grid.items():
             model, _ = self.best()
             now = value_at(model.config, key)
-            if value_at(model.config, key.partition(".")[0]) is None:
+            if now is None and (
+                is_relative or value_at(model.config, key.partition(".")[0]) is None
+            ):
                 continue
+            if is_relative:
+                values = [float(shown(now * factor)) for factor in values]
             others = [value for value in values if value != now]
             self.choose(
                 f"{key} (was {shown(now)})",
