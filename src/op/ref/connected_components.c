@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
-
 /* Root of node i; halves the path on the way (Tarjan and van Leeuwen). */
 static int32_t find_root(int32_t *parent, int32_t i)
 {
