@@ -13,6 +13,9 @@
 # slow (test/README.md) run with ETX_SLOW=1 alone, as make check-all sets it.
 set -eu
 slow=${ETX_SLOW:+none}
+# A make within a test cannot share the jobs of the make that runs this, and warns.
+MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/ *-j[0-9]*//; s/ *--jobserver-[a-z]*=[^ ]*//')
+export MAKEFLAGS
 
 # The longest first.
 sections='python packages dist programs upgrade install loader odd troubleshooting
