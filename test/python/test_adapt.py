@@ -287,6 +287,10 @@ class Choices(unittest.TestCase):
         self.assertIs(chooser.best()[0], model)
         self.assertTrue(chooser.choose("same", [("other", other)], is_even=True))
         self.assertIs(chooser.best()[0], other)
+        before = chooser.best()[1]
+        for is_even, kept in ((True, other), (False, model)):
+            chooser.compare("before", model, before, is_even=is_even)
+            self.assertIs(chooser.best()[0], kept)
         bad = choices.changed(model, {"embedding.graph.radius": 0.01}, without=adaptation.BESIDES)
         self.assertFalse(chooser.choose("worse", [("bad", bad)], is_even=True))
 

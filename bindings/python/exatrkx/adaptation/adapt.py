@@ -43,7 +43,7 @@ from ..files import whole_file
 from ..tools.adjust import BESIDES
 from . import report as reports
 from .choices import Chooser, changed, kept_pairs
-from .facts import UNITS, Facts, in_unit, look, with_momenta, with_particles
+from .facts import MANY_EVENTS, UNITS, Facts, in_unit, look, with_momenta, with_particles
 from .stages import STAGES, Curve, steps_of, train, training
 
 VALIDATION_PART = 5  # one event in five
@@ -209,7 +209,8 @@ class Adaptation:
             self.tell()
         self.options()
         if not from_scratch:
-            self.chooser.compare("before training", *before)
+            is_even = self.facts.n_events >= MANY_EVENTS
+            self.chooser.compare("before training", *before, is_even=is_even)
             self.tell()
 
     def _train_networks(self, model: Model, from_scratch: bool) -> Model:

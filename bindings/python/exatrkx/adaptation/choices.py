@@ -231,11 +231,14 @@ class Chooser:
         """Begin again: the next choice is the best so far."""
         self.model = self.quality = None
 
-    def compare(self, name: str, model: Model, quality: Quality) -> None:
-        """Go back to a model of before, if the one so far is no better."""
+    def compare(
+        self, name: str, model: Model, quality: Quality, *, is_even: bool = False
+    ) -> None:
+        """Go back to a model of before, if the one so far is no better, with is_even if it
+        is worse."""
         _, found = self.best()
         trial = Trial(name, quality)
-        is_better = found.is_better(quality)
+        is_better = found.is_better(quality) or (is_even and found.value >= quality.value)
         if not is_better:
             self.model, self.quality = model, quality
         self.steps.append(("result", [trial], None if is_better else trial))

@@ -16,6 +16,7 @@ from .. import _errors
 from .._event import Event
 
 GEV_PER_T_MM = 0.299792458e-3
+MANY_EVENTS = 10  # of fewer choices on validation mean little
 MIN_CHAIN = 4  # hits of a particle whose curvature is measured
 MIN_LAYERS = 3  # fewer are a number that hits without layers were given
 MIN_TRACK_HITS = 3  # fewer are no track
@@ -326,5 +327,5 @@ def doubts(facts: dict[str, Any], events: Sequence[Event]) -> Iterator[str]:
         yield f"{100 * twice:.1f} % of the hits are where another one is: are they repeated?"
     if facts["n_layers"] == 0:
         yield "hits have no layers: no first pass and no completion"
-    if facts["n_events"] < 10:
+    if facts["n_events"] < MANY_EVENTS:
         yield f"{len(events)} events are few: choices on validation mean little"
