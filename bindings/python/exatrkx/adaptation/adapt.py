@@ -5,9 +5,9 @@
 Looks at the events, takes the shipped model that finds most of their tracks,
 learns what its first pass and completion know of the layers, trains the networks
 further and sets radius, cuts, bounds and labels. Every step is kept only if the
-tracks of validation events, a fifth of all, get better by it; so the result is
-never worse than the model it began with, on them. --from-scratch: new weights,
-whatever they find.
+tracks of validation events, a fifth of all, get better by it, the trainings of ten
+events or more also if they stay as good; so the result is never worse than the model
+it began with, on them. --from-scratch: new weights, whatever they find.
 
 Killed or stopped, the same command goes on, and makes the same bytes as if it had
 not been: what is done stands in OUT.work, which goes when all is.
