@@ -199,6 +199,42 @@ ETX_TEST(test_completion_new_tracks, .rows = 2)
     ck_assert_int_le(etx_tracks_count(tracks), N_PARTICLES + 3);
 }
 
+/* All noise, as much as a sample holds, crowded on the second layer. */
+static void crowd_layer(struct sample *sample)
+{
+    struct etx_random random;
+
+    etx_random_init(&random, 1, 1, 0);
+    sample->n_hits = MAX_HITS;
+    for (int64_t i = N_PARTICLES * N_LAYERS; i < MAX_HITS; i++) {
+        const float azimuth = 0.3f * etx_random_uniform(&random);
+
+        sample->position[3 * i] = 72.0f * cosf(azimuth);
+        sample->position[3 * i + 1] = 72.0f * sinf(azimuth);
+        sample->position[3 * i + 2] =
+            160.0f * (etx_random_uniform(&random) - 0.5f);
+        sample->volume_id[i] = 3;
+        sample->layer_id[i] = 4;
+        sample->module_id[i] = (int32_t)(azimuth * 100.0f);
+        sample->layer[i] = 1;
+    }
+}
+
+/* Where more hits than are looked at may be the second of a track, those ahead
+ * of its first are. */
+ETX_TEST(test_completion_new_tracks_in_a_crowd)
+{
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(3);
+    etx_completion_options options;
+
+    ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+    options.min_layers = N_LAYERS;
+    crowd_layer(sample);
+    scoped_tracks *tracks = new_tracks(context, sample, &options);
+    assert_found(sample, tracks, 95);
+}
+
 /* Every hit turns about the beam line by an angle of its own. */
 static void turn_hits(struct sample *sample)
 {

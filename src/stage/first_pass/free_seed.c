@@ -10,6 +10,9 @@
 #define MAX_OUTWARD 1.0 /* radius per z, between discs */
 #define DISC_SIDE   0.5 /* sideways per z */
 #define WINDOW_BIN  2   /* of transverse momentum */
+/* Second hits of a first one, about: where there are more, only those ahead of
+ * it. Events of 100 000 hits have up to 101. */
+#define MAX_SECOND_HITS 100
 
 /* true: l follows from, as far as their kinds go. */
 static bool follows(
@@ -46,20 +49,20 @@ static void begin_pairs(struct etx_grid_walk *walk,
 {
     const double radius = (double)a->radius;
     const double z = (double)a->z;
+    const double path = layer->is_barrel ? fmax(layer->max_radius - radius, 0.0)
+                                         : fabs(layer->z - z);
+    const double low = layer->is_barrel ? z - MAX_SLOPE * path : radius;
+    const double high =
+        layer->is_barrel ? z + MAX_SLOPE * path : radius + MAX_OUTWARD * path;
+    const double width = layer->is_barrel ? MAX_SIDE * path / layer->radius
+                                          : DISC_SIDE * path / radius;
+    const double azimuth = (double)a->azimuth;
 
-    if (layer->is_barrel) {
-        const double path = fmax(layer->max_radius - radius, 0.0);
-
-        etx_grid_begin(walk, layer, (double)a->azimuth,
-            fmin(MAX_TURN, MAX_SIDE * path / layer->radius),
-            z - MAX_SLOPE * path, z + MAX_SLOPE * path);
-    } else {
-        const double path = fabs(layer->z - z);
-
-        etx_grid_begin(walk, layer, (double)a->azimuth,
-            fmin(MAX_TURN, DISC_SIDE * path / radius), radius,
-            radius + MAX_OUTWARD * path);
-    }
+    etx_grid_begin(walk, layer, azimuth, fmin(MAX_TURN, width), low, high);
+    const double share = MAX_SECOND_HITS / fmax(etx_grid_n_ahead(walk), 1.0);
+    if (share < 1.0)
+        etx_grid_begin(
+            walk, layer, azimuth, share * fmin(MAX_TURN, width), low, high);
 }
 
 /* Candidates of pair i with every third hit. */

@@ -39,12 +39,14 @@ static inline void etx_pairs_begin(struct etx_pairs *pairs,
     const struct etx_first_pass_search *search, int32_t first,
     const struct etx_grid_walk *walk)
 {
-    const double n = fmax((double)etx_grid_n_ahead(walk), 1.0);
+    const int32_t n_ahead = etx_grid_n_ahead(walk);
+    const int32_t n =
+        n_ahead < ETX_MAX_HITS_OF_WALK ? n_ahead : ETX_MAX_HITS_OF_WALK;
 
     pairs->first = first;
     pairs->n = 0;
     pairs->max_random =
-        fmin(search->seed_max_random, search->seed_max_of_hit / n);
+        fmin(search->seed_max_random, search->seed_max_of_hit / fmax(n, 1.0));
 }
 
 static inline void etx_pairs_add(

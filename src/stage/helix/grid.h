@@ -139,7 +139,7 @@ static inline void etx_grid_begin(struct etx_grid_walk *walk,
     walk->span = walk->n_spans;
 }
 
-/* Hits that it will visit. */
+/* Hits in its bins, of which it visits the first. */
 static inline int32_t etx_grid_n_ahead(const struct etx_grid_walk *walk)
 {
     int32_t n = 0;
@@ -151,7 +151,7 @@ static inline int32_t etx_grid_n_ahead(const struct etx_grid_walk *walk)
         for (int32_t k = 0; k < walk->n_spans; k++)
             n += begin[walk->last[k] + 1] - begin[walk->first[k]];
     }
-    return n < walk->n_left ? n : walk->n_left;
+    return n;
 }
 
 /* Hits that it has visited, in whole bins. */
