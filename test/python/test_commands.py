@@ -60,6 +60,20 @@ class TestCommands(LibraryCase):
                 # An argument alone on its line has its help on the next.
                 self.assertNotRegex(text, r"(?m)^  \S+( \S+)*\n(?! {4})")
 
+    def test_reader_gone(self) -> None:
+        """No traceback where, as of `head`, nobody reads the output."""
+        for arguments in (["--help"], ["adjust", "--help"]):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run(
+                [sys.executable, "-m", "exatrkx", *arguments],
+                env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+                stdout=writer,
+                stderr=subprocess.PIPE,
+            )
+            os.close(writer)
+            self.assertEqual(done.stderr, b"")
+
     def test_unknown(self) -> None:
         """The word and the list; the list alone where there is no word."""
         status, _, text = run("no-such")

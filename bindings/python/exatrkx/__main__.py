@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -51,10 +52,8 @@ def usage() -> str:
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments,
-    130 after Ctrl-C. A program replaces this process."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+def run(given: Sequence[str]) -> int:
+    """The exit status of a command. A program replaces this process."""
     if given and given[0] in ("-h", "--help"):
         print(usage())
         return 0
@@ -67,12 +66,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in (*PROGRAMS, *MODULES):
         print((f"exatrkx: no command {name}\n" if given else "") + usage(), file=sys.stderr)
         return 2
+    if name in PROGRAMS:
+        _programs.become(PROGRAMS[name][0], given[1:])
+    command = importlib.import_module("." + MODULES[name][0], __package__)
+    status: int = command.main(given[1:])
+    return status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments,
+    130 after Ctrl-C, 141 where its reader has gone."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    name = given[0] if given else "exatrkx"
     try:
-        if name in PROGRAMS:
-            _programs.become(PROGRAMS[name][0], given[1:])
-        command = importlib.import_module("." + MODULES[name][0], __package__)
-        status: int = command.main(given[1:])
-        return status
+        try:
+            return run(given)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # as of `| head`; the interpreter flushes once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except (ImportError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
