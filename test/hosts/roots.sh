@@ -3,7 +3,7 @@
 # Another user than root is told what to install; root gets it installed by the first
 # command; then the other user runs them all. No compiler may warn. As root, with
 # debootstrap and a network. $@: the targets, by default the two of README.md. SUITES: the
-# systems, of this machine's architecture; aarch64 is in hosts.sh.
+# systems. ARCH: their architecture, which this machine runs by itself or by qemu.
 set -eu
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1; then
     echo 'SKIPPED roots: not root, or no debootstrap'
@@ -42,8 +42,9 @@ run()
 
 for suite in ${SUITES:-bookworm trixie}; do
     root=$tmp/$suite
-    debootstrap --variant=minbase --include=git,make,gcc,ca-certificates "$suite" "$root" \
-        >"$tmp/log" 2>&1 || failed "debootstrap $suite"
+    debootstrap ${ARCH:+--arch="$ARCH"} --variant=minbase \
+        --include=git,make,gcc,ca-certificates "$suite" "$root" >"$tmp/log" 2>&1 ||
+        failed "debootstrap $suite"
     in_root useradd -m other
     git clone -q --no-hardlinks . "$root/home/other/libexatrkx"
     in_root chown -R other: /home/other
@@ -58,5 +59,5 @@ for suite in ${SUITES:-bookworm trixie}; do
     done
     compiler=$(in_root gcc -dumpfullversion)
     rm -rf "$root"
-    echo "roots: $suite, gcc $compiler: make $1 as root, make $* as another user"
+    echo "roots: $suite${ARCH:+, $ARCH}, gcc $compiler: make $1 as root, make $* as another user"
 done
