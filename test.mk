@@ -215,9 +215,7 @@ abi-baseline: $(SHARED) $(DIST_SHARED)
 	@cp include/exatrkx/*.h $(ABI)/exatrkx
 	@cp test/upgrade/caller.c $(ABI)
 	@for name in exatrkx exatrkx_dist; do \
-	    abidw --exported-interfaces-only --headers-dir include \
-	        --drop-private-types --no-corpus-path --no-comp-dir-path \
-	        --no-show-locs $(LIB)/lib$$name.so --out-file $(ABI)/$$name.abi \
+	    test/lint/abi_write.sh $(LIB)/lib$$name.so include $(ABI)/$$name.abi \
 	        || exit 1; \
 	done
 # With musl and for aarch64, where their compilers and zlib are: minutes.
