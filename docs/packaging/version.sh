@@ -15,7 +15,7 @@ rest=${1#*.}
 sed -i "s/\(VERSION_MAJOR\) .*/\1 ${1%%.*}/; s/\(VERSION_MINOR\) .*/\1 ${rest%.*}/
     s/\(VERSION_PATCH\) .*/\1 ${rest#*.}/" include/exatrkx/version.h
 sed -i "s/^version = .*/version = \"$1\"/" bindings/python/pyproject.toml
-sed -i "s/^  version: .*/  version: \"$1\"/" docs/packaging/conda/recipe.yaml
+sed -i "s/^  version: \"[0-9.]*\"/  version: \"$1\"/" docs/packaging/conda/recipe.yaml
 cat >docs/packaging/debian/changelog <<END
 libexatrkx ($1) unstable; urgency=medium
 
