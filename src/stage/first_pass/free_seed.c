@@ -54,15 +54,15 @@ static void begin_pairs(struct etx_grid_walk *walk,
     const double low = layer->is_barrel ? z - MAX_SLOPE * path : radius;
     const double high =
         layer->is_barrel ? z + MAX_SLOPE * path : radius + MAX_OUTWARD * path;
-    const double width = layer->is_barrel ? MAX_SIDE * path / layer->radius
-                                          : DISC_SIDE * path / radius;
+    const double width =
+        fmin(MAX_TURN, layer->is_barrel ? MAX_SIDE * path / layer->radius
+                                        : DISC_SIDE * path / radius);
     const double azimuth = (double)a->azimuth;
 
-    etx_grid_begin(walk, layer, azimuth, fmin(MAX_TURN, width), low, high);
+    etx_grid_begin(walk, layer, azimuth, width, low, high);
     const double share = MAX_SECOND_HITS / fmax(etx_grid_n_ahead(walk), 1.0);
     if (share < 1.0)
-        etx_grid_begin(
-            walk, layer, azimuth, share * fmin(MAX_TURN, width), low, high);
+        etx_grid_begin(walk, layer, azimuth, share * width, low, high);
 }
 
 /* Candidates of pair i with every third hit. */
