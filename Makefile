@@ -140,7 +140,9 @@ OBJECTS := $(filter-out %/backend/cuda_absent.o,$(OBJECTS)) \
     $(CUDA_SOURCES:%.cu=$(BUILD)/obj/%.o)
 LDLIBS_CUDA := -L$(CUDA_HOME)/lib64 -lcudart_static -lrt -ldl \
     -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -Wl,-rpath,$(CUDA_HOME)/lib64
-LDLIBS_LIB += -Wl,-rpath,'$$ORIGIN' $(LDLIBS_CUDA)
+# The second folder: where PyPI's nvidia-cublas is, next to a wheel's exatrkx/lib.
+LDLIBS_LIB += -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../nvidia/cu13/lib' \
+    $(LDLIBS_CUDA)
 endif
 
 SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
@@ -326,7 +328,8 @@ $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 WHEEL_PROGRAMS := $(PROGRAMS:$(BUILD)/examples/%=$(BUILD)/wheel/%)
 wheel: $(SONAME) $(WHEEL_PROGRAMS)
 $(WHEEL_PROGRAMS): $(BUILD)/wheel/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) \
-    $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) $(DIST_STATIC) $(SHARED)
+    $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) $(BUILD)/obj/dist/nccl_absent.o \
+    $(DIST_STATIC) $(SHARED)
 	$(call link,$(LDFLAGS_HARDEN) $(GLIBC_NAMES:%=-Wl$(comma)--wrap=hypot) -L$(LIB) \
 	    -lexatrkx -lz -lm -lpthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib')
 

@@ -20,13 +20,15 @@ from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE / "native"
-LIBRARY = "lib/libexatrkx.so.0"
-PROGRAMS = "build/wheel"
+CUDA = os.environ.get("CUDA") == "1"  # read by make, too
+LIBRARY = "build/cuda/lib/libexatrkx.so.0" if CUDA else "lib/libexatrkx.so.0"
+PROGRAMS = "build/cuda/wheel" if CUDA else "build/wheel"
 SOURCES = (
     "Makefile",
     "LICENSE",
     "include",
     "src",
+    "cuda",
     "lib/exatrkx.map",
     "lib/glibc_names.c",
 )
@@ -49,6 +51,7 @@ CARRIED = {
     ],
 }
 NEEDED = "a C compiler, make, and the headers of zlib (README.md)"
+NEEDED += ", and the CUDA 13 toolkit" if CUDA else ""
 
 
 def repository() -> Path:

@@ -90,6 +90,17 @@ class TestWheel(unittest.TestCase):
 
     def test_source_distribution(self) -> None:
         """What it carries is enough for make to know how to build."""
+        self.check_build("0", ("-o lib/libexatrkx.so", "-o build/wheel/etx-train"))
+
+    def test_source_distribution_cuda(self) -> None:
+        """cuBLASLt is looked for where PyPI's nvidia-cublas puts it."""
+        library, nearby = "-o build/cuda/lib/libexatrkx.so", "/nvidia/cu13/lib"
+        self.check_build("1", (library, nearby, "-o build/cuda/wheel/etx-train"))
+
+    @mock.patch.dict(os.environ)
+    def check_build(self, cuda: str, built: tuple[str, ...]) -> None:
+        """What make would do has all of built."""
+        os.environ["CUDA"] = cuda
         with mock.patch.dict(sys.modules, no_setuptools()):
             carried = runpy.run_path(str(PACKAGE / "setup.py"))
         with tempfile.TemporaryDirectory() as name:
@@ -104,8 +115,8 @@ class TestWheel(unittest.TestCase):
                 [*command, "-n"], capture_output=True, text=True, env=self.clean()
             )
         self.assertEqual(done.returncode, 0, done.stderr)
-        for built in ("-o lib/libexatrkx.so", "-o build/wheel/etx-train"):
-            self.assertIn(built, done.stdout)
+        for one in built:
+            self.assertIn(one, done.stdout)
 
     def build(self, folder: Path) -> Path:
         """The wheel; the sources are copied so that pip leaves no trace."""
