@@ -353,7 +353,7 @@ static etx_dist *team_dist(const struct rank *rank)
 static int join_ranks(struct rank *rank)
 {
     const char *parts = rank->options->parts;
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     if (parts != NULL) {
         RANK_CHECK(rank,

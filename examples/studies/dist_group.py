@@ -50,6 +50,7 @@ class Group:
         from exatrkx import _declarations, _library
 
         team = _declarations.etx_team()
+        team.struct_size = ctypes.sizeof(team)
         self.call("etx_dist_team", ctypes.byref(team), self.handle)
         _library.call("etx_trainer_set_team", trainer._pointer, ctypes.byref(team))
 

@@ -103,7 +103,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_agree(
     etx_dist *dist, uint64_t value, const char *what);
 
 /* The team of this rank, for etx_trainer_set_team; dist must outlive its use.
- * Gradients are summed by etx_gradient_sum, each rank a range of the
+ * The caller sets out->struct_size; what is beyond this library's etx_team
+ * becomes 0. Gradients are summed by etx_gradient_sum, each rank a range of the
  * parameters, or with is_fast 1 by the transport. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_team(etx_team *out, etx_dist *dist);
 
@@ -131,7 +132,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
  * as it was before the step or validation. When a rank died or was late
  * (ETX_ERR_IO) the group is broken, and trainers may differ by that step. */
 
-/* The exchange between parts over this group; dist must outlive its use. */
+/* The exchange between parts over this group; dist must outlive its use. The
+ * caller sets out->struct_size, as for etx_dist_team. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_exchange(
     etx_part_exchange *out, etx_dist *dist);
 

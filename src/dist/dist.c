@@ -52,6 +52,21 @@ done:
     return status;
 }
 
+etx_status etx_dist_fill(void *out, const void *values, size_t size,
+    size_t first_size, const char *name)
+{
+    uint32_t struct_size;
+    etx_status status;
+
+    memcpy(&struct_size, out, sizeof struct_size);
+    ETX_CHECK(check_size(struct_size, first_size, name));
+    memset(out, 0, struct_size);
+    memcpy(out, values, find_less(struct_size, size));
+    memcpy(out, &struct_size, sizeof struct_size);
+done:
+    return status;
+}
+
 /* What a newer caller's larger struct has beyond this one must be zero. */
 static etx_status check_beyond(const etx_dist_options *options)
 {

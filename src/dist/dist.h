@@ -25,4 +25,11 @@ struct etx_dist {
     struct etx_dist_buffer counts;         /* [3, n_ranks] */
 };
 
+/* Copy values [size], a public struct, to the caller's out, as far as the
+ * struct_size that the caller has set there goes, and zero beyond it; the
+ * struct_size stays. first_size is the size at the struct's first release, name
+ * stands in messages. */
+etx_status etx_dist_fill(void *out, const void *values, size_t size,
+    size_t first_size, const char *name);
+
 #endif

@@ -8,11 +8,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dist/dist.h"
 #include "dist/fail.h"
+
+/* sizeof(etx_part_exchange) in its first release. */
+#define EXCHANGE_FIRST_SIZE (offsetof(etx_part_exchange, user) + sizeof(void *))
 
 /* Whether every rank came this far; status is this rank's, which its caller may
  * cancel here. The barrier lets the statistics tell waiting from work. */
@@ -66,12 +70,16 @@ static void leave(void *user, etx_status status)
 
 etx_status etx_dist_exchange(etx_part_exchange *out, etx_dist *dist)
 {
+    const etx_part_exchange exchange = {.struct_size = sizeof exchange,
+        .swap = swap,
+        .leave = leave,
+        .user = dist};
     etx_status status;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_exchange", "out", out));
     ETX_CHECK(etx_dist_check_given("etx_dist_exchange", "dist", dist));
-    *out = (etx_part_exchange){
-        .struct_size = sizeof *out, .swap = swap, .leave = leave, .user = dist};
+    ETX_CHECK(etx_dist_fill(
+        out, &exchange, sizeof exchange, EXCHANGE_FIRST_SIZE, "exchange"));
 done:
     return status;
 }
@@ -79,7 +87,7 @@ done:
 etx_status etx_dist_trainer_set_parts(
     etx_trainer *trainer, etx_dist *dist, int32_t order)
 {
-    etx_part_exchange exchange;
+    etx_part_exchange exchange = {.struct_size = sizeof exchange};
     etx_status status;
 
     ETX_CHECK(
@@ -231,7 +239,7 @@ etx_status etx_dist_graph_score(etx_graph *graph, etx_dist *dist,
     int32_t order)
 {
     struct scoring scoring = {.dist = dist, .graph = graph};
-    etx_part_exchange exchange;
+    etx_part_exchange exchange = {.struct_size = sizeof exchange};
     fenv_t host;
     etx_status status;
 

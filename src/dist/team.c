@@ -17,11 +17,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/dist.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dist/fail.h"
+
+/* sizeof(etx_team) in its first release. */
+#define TEAM_FIRST_SIZE (offsetof(etx_team, share_slices) + sizeof(void *))
 
 static etx_status reserve(
     struct etx_dist_buffer *buffer, int64_t count, size_t size)
@@ -217,11 +221,12 @@ done:
 
 etx_status etx_dist_team(etx_team *out, etx_dist *dist)
 {
+    etx_team team;
     etx_status status;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_team", "out", out));
     ETX_CHECK(etx_dist_check_given("etx_dist_team", "dist", dist));
-    *out = (etx_team){.struct_size = sizeof *out,
+    team = (etx_team){.struct_size = sizeof team,
         .rank = dist->comm->rank,
         .n_ranks = dist->comm->n_ranks,
         .assignment = dist->options.assignment,
@@ -232,6 +237,7 @@ etx_status etx_dist_team(etx_team *out, etx_dist *dist)
         .sum_slices = sum_slices,
         .share_slices =
             dist->comm->transport->share != NULL ? share_slices : NULL};
+    ETX_CHECK(etx_dist_fill(out, &team, sizeof team, TEAM_FIRST_SIZE, "team"));
 done:
     return status;
 }

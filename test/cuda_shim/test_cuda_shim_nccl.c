@@ -108,7 +108,7 @@ static void work_on_devices(struct rank *rank, etx_dist *dist)
 {
     const int32_t n = etx_dist_n_ranks(dist);
     int32_t owner[N_SLICES];
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     for (int32_t k = 0; k < N_SLICES; k++)
         owner[k] = k % n;

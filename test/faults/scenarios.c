@@ -603,7 +603,7 @@ static etx_status join(struct rank *rank)
     const int32_t is_parts = rank->world->option >= FAULTS_PARTS;
     const int32_t r = etx_dist_rank(rank->dist);
     etx_status status = ETX_OK;
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     if (is_parts)
         ETX_CHECK(

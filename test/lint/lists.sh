@@ -128,7 +128,7 @@ sizes=$({
     entries src/stage/options.h ETX_OPTIONS_TYPES 1,3 | sed 's/,/_options /; s/^/etx_/'
     grep -rhoE '(SIZE_UP_TO|offsetof)\(etx_[a-z_]*, [a-z_]*\)' src/api src/dist \
         src/train | sed 's/.*(\(.*\), \(.*\))/\1 \2/'
-} | sort)
+} | sort -u)
 same 'structs with a first size' "$(echo "$sizes" | cut -d' ' -f1)" include/exatrkx \
     "$(cat include/exatrkx/*.h | awk '/^typedef struct/ { name = $3 }
         /uint32_t struct_size;/ { print name }' | sort)"

@@ -24,6 +24,7 @@ void rank_threads_run(int32_t n_ranks, const etx_dist_options *options,
     for (int32_t r = 0; r < n_ranks; r++) {
         thread[r] = (struct rank_thread){
             .rank = r, .dist = dist[r], .run = run, .argument = argument};
+        thread[r].exchange.struct_size = sizeof thread[r].exchange;
         ck_assert_ok(etx_dist_exchange(&thread[r].exchange, dist[r]));
         ck_assert_int_eq(
             pthread_create(&thread[r].id, NULL, start, &thread[r]), 0);

@@ -392,8 +392,8 @@ ETX_TEST(test_arguments_ranks)
     etx_dist *new_dist = NULL;
     etx_dist_options options;
     etx_dist_statistics statistics = {.struct_size = sizeof statistics};
-    etx_part_exchange exchange;
-    etx_team team;
+    etx_part_exchange exchange = {.struct_size = sizeof exchange};
+    etx_team team = {.struct_size = sizeof team};
     double value = 0.0;
 
     EACH_NULL(etx_dist_options_init(A(0, &options), sizeof options), "options");

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "support.h"
 #include "train_bench.h"
@@ -119,6 +120,46 @@ static void expect_later(etx_status status, const char *why)
         ck_assert_refused(status, why);
 }
 
+/* The struct_size of a caller's team or exchange, which the library fills: it
+ * writes nothing beyond it, and zero where it knows no field. */
+ETX_TEST(test_dist_options_filled)
+{
+    enum { LATER = sizeof(int64_t) };
+    etx_dist *dist;
+    union {
+        etx_team team;
+        etx_part_exchange exchange;
+        unsigned char byte[sizeof(etx_team) + 2 * LATER];
+    } out;
+    const struct {
+        const char *why; /* NULL: accepted */
+        size_t size;
+        int32_t is_team;
+    } rows[] = {{NULL, sizeof(etx_team), 1},
+        {NULL, sizeof(etx_team) + LATER, 1},
+        {"struct_size", sizeof(etx_team) - 1, 1}, {"4096", 4097, 1},
+        {NULL, sizeof(etx_part_exchange), 0},
+        {NULL, sizeof(etx_part_exchange) + LATER, 0},
+        {"struct_size", sizeof(etx_part_exchange) - 1, 0}, {"4096", 4097, 0}};
+
+    ck_assert_ok(etx_dist_open_threads(&dist, 1, NULL));
+    for (int k = 0; k < ROWS(rows); k++) {
+        const size_t known =
+            rows[k].is_team ? sizeof out.team : sizeof out.exchange;
+
+        memset(&out, 0xee, sizeof out);
+        out.team.struct_size = (uint32_t)rows[k].size;
+        expect_later(rows[k].is_team ? etx_dist_team(&out.team, dist)
+                                     : etx_dist_exchange(&out.exchange, dist),
+            rows[k].why);
+        ck_assert_uint_eq(out.team.struct_size, rows[k].size);
+        for (size_t b = known; b < sizeof out.byte; b++)
+            ck_assert_int_eq(out.byte[b],
+                rows[k].why == NULL && b < rows[k].size ? 0 : 0xee);
+    }
+    etx_dist_close(dist);
+}
+
 ETX_TEST(test_dist_options_team, .rows = ROWS(later_rows))
 {
     scoped_bench bench = {NULL};
@@ -126,7 +167,8 @@ ETX_TEST(test_dist_options_team, .rows = ROWS(later_rows))
     struct {
         etx_team team;
         int64_t newer;
-    } later = {.newer = later_rows[_i].newer};
+    } later = {
+        .team.struct_size = sizeof later.team, .newer = later_rows[_i].newer};
 
     bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(dist, 2, NULL));
@@ -148,7 +190,8 @@ ETX_TEST(test_dist_options_exchange, .rows = ROWS(later_rows))
     struct {
         etx_part_exchange exchange;
         int64_t newer;
-    } later = {.newer = later_rows[_i].newer};
+    } later = {.exchange.struct_size = sizeof later.exchange,
+        .newer = later_rows[_i].newer};
 
     bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(&dist, 1, NULL));

@@ -350,7 +350,7 @@ ETX_TEST(test_dist_team_arguments)
     etx_dist_options options;
     etx_dist *dist[2] = {NULL, NULL};
     etx_dist_statistics statistics = {.struct_size = sizeof statistics};
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
     double value = 2.5;
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);

@@ -37,7 +37,7 @@ static void step_on_rank(struct rank_thread *thread, void *argument)
 {
     struct group *group = argument;
     struct train_bench own = *group->bench;
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     own.context = train_bench_context(1);
     train_bench_add(&own, group->stage, group->change);
@@ -100,7 +100,7 @@ static void hang_on_rank_1(struct rank_thread *thread, void *argument)
     const struct train_bench *bench = argument;
     struct train_bench own = *bench;
     etx_training_report report = {.struct_size = sizeof report};
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     if (thread->rank == 1)
         return;

@@ -144,7 +144,7 @@ static void step_in_team(struct rank_thread *thread, void *argument)
     const int row = *(const int *)argument;
     etx_training_report report = {.struct_size = sizeof report};
     scoped_bench bench = {NULL};
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     open_bench(&bench, thread->rank, row);
     ck_assert_ok(etx_dist_team(&team, thread->dist));
@@ -257,7 +257,7 @@ static void wait_in_vain(struct rank_thread *thread, void *argument)
     etx_training_report report = {.struct_size = sizeof report};
     double latest = HUGE_VAL;
     scoped_bench bench = {NULL};
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     if (in_step) {
         train_bench_open_in(&bench,

@@ -224,7 +224,7 @@ static void run_rank(struct rank_thread *thread, void *argument)
     struct group *group = argument;
     struct outcome *out = &group->out[thread->rank];
     scoped_joined own = *group->bench;
-    etx_team team;
+    etx_team team = {.struct_size = sizeof team};
 
     own.context = train_bench_context(1);
     train_bench_create(
