@@ -63,7 +63,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_build_module_map(etx_graph **out,
     int64_t max_edges);
 
 /* A graph from the caller's edges, in any order: src and dst [n_edges] in
- * 0 .. n_nodes - 1 (else ETX_ERR_LIMIT), scores [n_edges] in [0, 1] or NULL.
+ * 0 .. n_nodes - 1, scores [n_edges] in [0, 1] or NULL.
  * They are copied and sorted by dst, then src; equal edges keep their order.
  * order_out [n_edges] or NULL: the input index of every edge of the graph. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
@@ -205,8 +205,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_partition(int32_t *owners,
     const etx_graph *graph, const etx_event *event, int32_t n_parts,
     int32_t order);
 
-/* Part `part` of n_parts. owners [n_nodes] in 0 .. n_parts - 1 (else
- * ETX_ERR_LIMIT); a part may own no node. *out is independent of graph. */
+/* Part `part` of n_parts. owners [n_nodes] in 0 .. n_parts - 1; a part may
+ * own no node. *out is independent of graph. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_part_create(etx_graph_part **out,
     const etx_graph *graph, const int32_t *owners, int32_t n_parts,
     int32_t part);

@@ -24,7 +24,7 @@ static etx_status check_ends(const char *function, const char *name,
     for (int64_t e = 0; e < edges->n_edges; e++) {
         ETX_POLL(e);
         if (ends[e] < 0 || ends[e] >= edges->n_nodes)
-            return etx_fail(ETX_ERR_LIMIT,
+            return etx_fail(ETX_ERR_ARGUMENT,
                 "%s: edge %" PRId64 ": %s %d is not in 0..%" PRId64, function,
                 e, name, ends[e], edges->n_nodes - 1);
     }
@@ -148,7 +148,7 @@ static etx_status refuse_edge(const char *function,
     ETX_CHECK(etx_memory_to_host(
         memory, &dst, args->index + args->n_edges + e, 1, sizeof dst));
     if (src < 0 || src > last || dst < 0 || dst > last)
-        return etx_fail(ETX_ERR_LIMIT,
+        return etx_fail(ETX_ERR_ARGUMENT,
             "%s: edge %" PRId64 " is from %" PRId64 " to %" PRId64
             " and not in 0..%" PRId64,
             function, e, src, dst, last);

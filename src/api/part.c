@@ -42,7 +42,7 @@ static etx_status check_owners(const char *function, const int32_t *owners,
     ETX_CHECK(etx_check_array(function, ETX_ARRAY(owners, n_nodes, int32_t)));
     for (int64_t i = 0; i < n_nodes; i++)
         if (owners[i] < 0 || owners[i] >= n_parts)
-            return etx_fail(ETX_ERR_LIMIT,
+            return etx_fail(ETX_ERR_ARGUMENT,
                 "%s: owner %d of node %" PRId64 " is not in 0..%d", function,
                 (int)owners[i], i, (int)n_parts - 1);
 done:

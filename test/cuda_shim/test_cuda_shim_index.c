@@ -271,10 +271,10 @@ SHIM_TEST(test_cuda_shim_index_refused)
         "scores is in memory of the host");
     ck_assert_fails(etx_graph_from_index_device(
                         &graph, context, 3, 2, rows[0], NULL, stream),
-        ETX_ERR_LIMIT, "edge 1 is from 1 to 4294967296 and not in 0..2");
+        ETX_ERR_ARGUMENT, "edge 1 is from 1 to 4294967296 and not in 0..2");
     ck_assert_fails(etx_graph_from_index_device(
                         &graph, context, 3, 2, rows[1], NULL, stream),
-        ETX_ERR_LIMIT, "edge 1 is from -1 to 1 and not in 0..2");
+        ETX_ERR_ARGUMENT, "edge 1 is from -1 to 1 and not in 0..2");
     ck_assert_ptr_null(graph);
     ck_assert_ok(etx_graph_from_index_device(
         &graph, context, 3, 1, rows[0], NULL, stream));

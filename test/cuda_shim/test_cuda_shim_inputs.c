@@ -388,7 +388,7 @@ SHIM_TEST(test_cuda_shim_inputs_refused)
         "src is in memory of the host");
     ck_assert_fails(etx_graph_from_edges_device(
                         &graph, context, 2, 2, ends, ends, NULL, NULL, stream),
-        ETX_ERR_LIMIT, "edge 1: src 2 is not in 0..1");
+        ETX_ERR_ARGUMENT, "edge 1: src 2 is not in 0..1");
     ck_assert_refused(etx_graph_from_edges_device(&graph, context, 3, 2, ends,
                           ends, borrowed, NULL, stream),
         "score 1 is 2 and not in 0..1");

@@ -553,7 +553,7 @@ class TestErrors(LibraryCase):
             exatrkx.Detector.load("/none")
         with self.assertRaisesRegex(exatrkx.FormatError, "bad.safetensors"):
             exatrkx.Model.load(bad)
-        with self.assertRaisesRegex(exatrkx.LimitError, "9"):
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "9"):
             exatrkx.Graph.from_edges(2, [0], [9])
         with self.assertRaises(exatrkx.ArgumentError) as caught:
             exatrkx.Event.from_arrays([[0.0, 0.0, float("nan")]])

@@ -151,7 +151,7 @@ ETX_TEST(test_parts_refused)
     ck_assert_refused(
         etx_graph_part_create(&part, job.graph, owners, 2, 2), "part 2");
     ck_assert_fails(etx_graph_part_create(&part, job.graph, owners, 1, 0),
-        ETX_ERR_LIMIT, "owner 1 of node");
+        ETX_ERR_ARGUMENT, "owner 1 of node");
     ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 0));
     etx_graph_part_free(part);
 }
