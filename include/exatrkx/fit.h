@@ -111,7 +111,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_resolve_options_init(
  * hits less holes, of equals that with less chi2 per degree of freedom, then
  * the earlier; tracks not fitted are last, by their order alone. Tracks keep
  * their order. options NULL: the defaults. ETX_ERR_ARGUMENT also for a chi2
- * that is negative or not finite and for negative n_holes. */
+ * that is negative or not finite, for negative n_holes and for a reserved that
+ * is not 0. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_resolve(etx_tracks **out,
     const etx_tracks *tracks, const etx_track_parameters *parameters,
     const etx_resolve_options *options);

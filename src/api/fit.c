@@ -119,6 +119,10 @@ etx_status etx_tracks_resolve(etx_tracks **out, const etx_tracks *tracks,
             ETX_FAIL(ETX_ERR_ARGUMENT,
                 "%s: n_holes %d of track %" PRId64 " is negative", __func__,
                 parameters[t].n_holes, t);
+        if (parameters[t].reserved != 0)
+            ETX_FAIL(ETX_ERR_ARGUMENT,
+                "%s: reserved of track %" PRId64 " is %d and must be 0",
+                __func__, t, (int)parameters[t].reserved);
     }
     ETX_CHECK(etx_resolve_tracks(
         out, tracks, parameters, used.max_shared, used.min_hits));

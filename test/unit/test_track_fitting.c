@@ -1143,5 +1143,8 @@ ETX_TEST(test_track_fitting_resolve_refused)
     parameters = (etx_track_parameters){.chi2 = 1.0, .n_holes = -1};
     ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, NULL),
         "n_holes -1 of track 0");
+    parameters = (etx_track_parameters){.chi2 = 1.0, .reserved = 1};
+    ck_assert_refused(etx_tracks_resolve(&left, tracks, &parameters, NULL),
+        "reserved of track 0 is 1");
     ck_assert_ptr_null(left);
 }
