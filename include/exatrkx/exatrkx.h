@@ -548,7 +548,8 @@ typedef struct etx_completion_options {
 ETX_API ETX_MUST_CHECK etx_status etx_completion_options_init(
     etx_completion_options *options, size_t struct_size);
 
-/* The model's own options; errors as etx_completion_options_init. */
+/* The model's own options. Call etx_completion_options_init before, as it says
+ * how many bytes are written; errors as of that. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
     etx_completion_options *out, const etx_model *model);
 
@@ -588,7 +589,8 @@ typedef struct etx_first_pass_options {
 ETX_API ETX_MUST_CHECK etx_status etx_first_pass_options_init(
     etx_first_pass_options *options, size_t struct_size);
 
-/* The model's own options; errors as etx_completion_options_init. */
+/* The model's own options, after etx_first_pass_options_init: see
+ * etx_model_completion_options. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_first_pass_options(
     etx_first_pass_options *out, const etx_model *model);
 

@@ -5,7 +5,7 @@
 # tried with a small library.
 set -eu
 constants='^#define ETX_[A-Z0-9_]+ +\(*-?(INT64_C|[0-9.])'
-changing='ETX_(VERSION|N)_' # the version, and how many of something there are
+changing='ETX_(VERSION_|N_STAGES|MAX_|VALIDATION_)' # the version, stages, bounds on work
 
 # same_types BASELINE LIBRARY HEADERS. Descriptions are compared: next to a library, which
 # defines the private structs, too, abidiff takes changes of the public ones for harmless.
