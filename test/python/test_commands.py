@@ -56,6 +56,8 @@ class TestCommands(LibraryCase):
                 status, text, _ = run(name, "--help")
                 self.assertEqual(status, 0)
                 self.assertIn(f"usage: exatrkx {name}", text)
+                # A name cut short would be another's once there are more options.
+                self.assertEqual(run(name, "--hel")[0], 2)
                 self.assertNotRegex(text, r"SPDX|\(default: None\)")
                 # An argument alone on its line has its help on the next.
                 self.assertNotRegex(text, r"(?m)^  \S+( \S+)*\n(?! {4})")

@@ -392,6 +392,7 @@ def command_of(options: argparse.Namespace) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx adapt", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument

@@ -167,6 +167,7 @@ def times(files: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     result = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx plot",
         description="Draw training logs, times, tracks, fits, edges and embeddings.",
     )
@@ -174,17 +175,17 @@ def parser() -> argparse.ArgumentParser:
         dest="command", required=True, metavar="COMMAND"
     )
     about = "loss, gradient norm, validation against the step"
-    logs = commands.add_parser("training", help=about)
+    logs = commands.add_parser("training", help=about, allow_abbrev=False)
     logs.add_argument(
         "logs", nargs="+", metavar="LOG.jsonl", help="of etx-train --log"
     )
     about = "time of events and their stages against the number of hits"
-    of_bench = commands.add_parser("times", help=about)
+    of_bench = commands.add_parser("times", help=about, allow_abbrev=False)
     of_bench.add_argument(
         "files", nargs="+", metavar="FILE.json", help="of etx-bench --json"
     )
     about = "efficiency against pT and eta, purity, lengths of tracks"
-    of_tracks = commands.add_parser("tracks", help=about)
+    of_tracks = commands.add_parser("tracks", help=about, allow_abbrev=False)
     _add_events(of_tracks, "--tracks", "hit_id,track_id of etx-find-tracks")
     add = of_tracks.add_argument
     add("--min-pt", type=float, default=0.1, help="GeV, of particles (0.1)")
@@ -193,7 +194,7 @@ def parser() -> argparse.ArgumentParser:
     add("--min-track-hits", type=int, default=3, help="of tracks (3)")
     add("--fraction", type=float, default=0.5, help="of matching (0.5)")
     about = "resolution of the fitted parameters against pT and eta"
-    of_fits = commands.add_parser("resolution", help=about)
+    of_fits = commands.add_parser("resolution", help=about, allow_abbrev=False)
     _add_events(of_fits, "--tracks", "hit_id,track_id of etx-find-tracks")
     of_fits.add_argument(
         "--parameters",
@@ -203,7 +204,7 @@ def parser() -> argparse.ArgumentParser:
         help="of etx-fit-tracks; one for each --event",
     )
     about = "scores, ROC, efficiency and purity of edges"
-    of_edges = commands.add_parser("edges", help=about)
+    of_edges = commands.add_parser("edges", help=about, allow_abbrev=False)
     _add_events(of_edges, "--edges", "src,dst[,score] of etx-graph")
     _add_signal(of_edges)
     of_edges.add_argument(
@@ -212,14 +213,14 @@ def parser() -> argparse.ArgumentParser:
         help="keep scores above; default: what keeps 98 %% of the signal",
     )
     about = "neighbours in the embedding against the radius"
-    of_points = commands.add_parser("radius", help=about)
+    of_points = commands.add_parser("radius", help=about, allow_abbrev=False)
     _add_events(of_points, "--points", "points of etx-graph --stage embed")
     _add_signal(of_points)
     of_points.add_argument(
         "--max-radius", type=float, help="of the axis; default: fits the data"
     )
     about = "the embedding in two dimensions, one hit and its neighbours"
-    one = commands.add_parser("embedding", help=about)
+    one = commands.add_parser("embedding", help=about, allow_abbrev=False)
     _add_events(one, "--points", "points of etx-graph --stage embed")
     _add_signal(one)
     one.add_argument(

@@ -25,6 +25,7 @@ ENDINGS = (".html", ".json")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 when done, 1 when something failed."""
     line = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx display", description="Show an event and its tracks."
     )
     add = line.add_argument

@@ -27,6 +27,7 @@ OF_WORKERS = ("model", "detector", "device", "threads")
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx serve", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument

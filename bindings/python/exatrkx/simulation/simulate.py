@@ -257,6 +257,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     sets = ", ".join(f"{name} {pileup}" for name, pileup in SETS.items())
     result = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx simulate",
         description="Simulate events in TrackML form with ACTS (Fatras, geometric "
         "digitization).",

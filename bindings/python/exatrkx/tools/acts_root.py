@@ -151,6 +151,7 @@ def truth_of(found: Any, event: Any) -> dict[str, trackml_csv.Table]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx acts-root",
         description=__doc__.partition("\nSPDX")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,

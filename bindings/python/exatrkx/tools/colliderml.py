@@ -134,6 +134,7 @@ def hits_table(hits: trackml_csv.Table) -> trackml_csv.Table:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx colliderml",
         description=__doc__.partition("\nSPDX")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -110,6 +110,7 @@ def run(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx colliderml-tracks",
         description=__doc__.partition("\nSPDX")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,

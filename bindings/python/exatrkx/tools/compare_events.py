@@ -430,6 +430,7 @@ def cell_centres(
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     result = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx compare-events",
         description="Compare sets of TrackML events.",
     )

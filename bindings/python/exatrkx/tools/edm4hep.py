@@ -175,6 +175,7 @@ def read_events(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx edm4hep",
         description=__doc__.partition("\nSPDX")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -26,6 +26,7 @@ from ..files import whole_file
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx learn-field",
         description=__doc__.partition("\nSPDX")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,

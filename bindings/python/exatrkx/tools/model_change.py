@@ -20,7 +20,9 @@ Change = Callable[[Config, safetensors.Tensors], safetensors.Tensors]
 
 def parser(name: str, description: str, result: str) -> argparse.ArgumentParser:
     """A command line with the model, and the file that is written."""
-    found = argparse.ArgumentParser(prog=f"exatrkx {name}", description=description)
+    found = argparse.ArgumentParser(
+        allow_abbrev=False, prog=f"exatrkx {name}", description=description
+    )
     found.add_argument(
         "model", metavar="MODEL", help="model file, or the name of a shipped one"
     )

@@ -292,6 +292,7 @@ def print_generation(generation: int, members: list[Member], criterion: str) -> 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="exatrkx population", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
