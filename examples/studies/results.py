@@ -190,7 +190,7 @@ TABLES: dict[str, Table] = {
     ),
     "compared": Table(
         "docs/tables/compared.md",
-        "python3 -m exatrkx compare-events --detectors examples/data/detectors.csv.gz "
+        "python3 -m exatrkx compare-events --detector examples/data/detectors.csv.gz "
         "$EVENTS/trackml_event $EVENTS/test-medium $EVENTS/test-medium-trackml "
         "$EVENTS/test-medium-pythia",
         ("trackml_event", "test-medium", "test-medium-trackml", "test-medium-pythia"),

@@ -266,7 +266,7 @@ class Compared(unittest.TestCase):
         event = os.path.join(DATA, "event000000000")
         hits = trackml_csv.find_file(event, "hits")
         with contextlib.redirect_stderr(io.StringIO()) as said:
-            self.assertEqual(compare_events.main([event, "--detectors", hits]), 1)
+            self.assertEqual(compare_events.main([event, "--detector", hits]), 1)
         self.assertIn(f"{hits}: no column cx", said.getvalue())
 
     def test_truth_of_ids_alone(self) -> None:
@@ -306,7 +306,7 @@ class Compared(unittest.TestCase):
         """A column for each set, of as many properties."""
         sets = [os.path.join(DATA, f"event00000000{k}") for k in range(3)]
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(compare_events.main([*sets, "--detectors", DETECTORS]), 0)
+            self.assertEqual(compare_events.main([*sets, "--detector", DETECTORS]), 0)
         rows = [line.split(" | ") for line in out.getvalue().splitlines()]
         self.assertEqual(len(rows[0]), 1 + len(sets))
         self.assertEqual({len(row) for row in rows[2:]}, {1 + len(sets)})
@@ -704,7 +704,7 @@ class Simulation(unittest.TestCase):
         cls.outs = [os.path.join(cls.folder.name, name) for name in "ab"]
         common = ["--set", "small", "--seed", "11", "--events"]
         first = [*common, "2", "--out", cls.outs[0]]
-        assert simulate.main([*first, "--detectors", cls.detectors]) == 0
+        assert simulate.main([*first, "--write-detector", cls.detectors]) == 0
         second = [*common, "1", "--first-event", "1", "--out", cls.outs[1]]
         scratch = os.path.join(cls.folder.name, "scratch")
         os.mkdir(scratch)

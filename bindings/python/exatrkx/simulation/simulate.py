@@ -418,7 +418,7 @@ def parser() -> argparse.ArgumentParser:
         help="write .csv.gz, the default, or .csv",
     )
     add(
-        "--detectors",
+        "--write-detector",
         metavar="FILE",
         help="write the module table of the detector and make no events "
         "unless --out is given too",
@@ -430,8 +430,8 @@ def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parsed arguments with the pile-up filled in; exits with 2 if wrong."""
     command = parser()
     args = command.parse_args(arguments)
-    if args.out is None and args.detectors is None:
-        command.error("--out or --detectors is required")
+    if args.out is None and args.write_detector is None:
+        command.error("--out or --write-detector is required")
     if args.out is not None and (args.pileup is None) == (args.set is None):
         command.error("give one of --pileup and --set")
     if args.set is not None:
@@ -496,15 +496,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 when done, 1 when something failed."""
     args = checked(arguments)
     try:
-        if args.detectors is not None:
-            whole_file.check(args.detectors)
+        if args.write_detector is not None:
+            whole_file.check(args.write_detector)
         with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
             simulation = fatras.Fatras(
                 scratch, args.field, args.tesla, args.coil_centre, args.detector
             )
-            if args.detectors is not None:
+            if args.write_detector is not None:
                 table = detector.module_table(simulation.modules)
-                write_table(args.detectors, table)
+                write_table(args.write_detector, table)
             if args.out is not None:
                 make_events(simulation, args)
     except ImportError as error:

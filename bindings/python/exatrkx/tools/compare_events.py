@@ -436,7 +436,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("sets", nargs="+", metavar="DIR_or_PREFIX", help="folder of events, or prefix of one")
-    add("--detectors", metavar="FILE", help="check hits against this table")
+    add("--detector", metavar="FILE", help="detectors.csv, to check hits against")
     return result
 
 
@@ -447,8 +447,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         samples = [Sample(path) for path in args.sets]
         volumes = volumes_of(samples)
         columns = [properties(sample, volumes) for sample in samples]
-        if args.detectors is not None:
-            table = read_table(args.detectors, DETECTOR_COLUMNS)
+        if args.detector is not None:
+            table = read_table(args.detector, DETECTOR_COLUMNS)
             for column, sample in zip(columns, samples):
                 column |= detector_rows(sample, table)
     except (OSError, ValueError) as error:
