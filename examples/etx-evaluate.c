@@ -21,7 +21,7 @@ static const char summary[] =
     "of event NAME are then FOLDER/NAME-tracks.csv[.gz].";
 
 static const char *const matchings[] = {
-    [ETX_MATCH_DOUBLE_MAJORITY] = "double-majority",
+    [ETX_MATCH_DOUBLE_MAJORITY] = "double_majority",
     [ETX_MATCH_ATLAS] = "atlas",
     [ETX_MATCH_PERFECT] = "perfect",
 };
@@ -40,7 +40,7 @@ static int32_t find_matching(const char *name)
         if (strcmp(matchings[k], name) == 0)
             return k;
     exit(program_usage(
-        "--matching %s: not double-majority, atlas or perfect", name));
+        "--matching %s: not double_majority, atlas or perfect", name));
 }
 
 static void read_options(struct options *o, int argc, char **argv)
@@ -73,7 +73,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .integer = &min_hits, .low = 1, .high = INT32_MAX},
         {"min-track-hits", "N", "ignore tracks with fewer hits (default 3)",
             .integer = &min_track_hits, .low = 1, .high = INT32_MAX},
-        {"matching", "RULE", "double-majority (default), atlas or perfect",
+        {"matching", "RULE", "double_majority (default), atlas or perfect",
             .text = &matching},
         {"fraction", "F", "fraction of hits required to match (default 0.5)",
             .number = &fraction, .low = 0.5, .high = 0.999},

@@ -161,7 +161,7 @@ cmp -s "$out/alone" "$out/stdout" || fail 'evaluate: two events'
 exits 1 "$programs/etx-evaluate" --event examples/data/event000000002 \
     --tracks "$out/submission.csv"
 grep -q 'no row has event_id 2' "$out/stderr" || fail 'evaluate: no such event'
-for matching in double-majority atlas perfect; do
+for matching in double_majority atlas perfect; do
     exits 0 "$programs/etx-evaluate" --event $event \
         --tracks "$out/tracks.csv" --matching $matching
 done
