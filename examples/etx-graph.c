@@ -14,9 +14,9 @@
 #include "table.h"
 
 static const char summary[] =
-    "Run one stage and write its result as CSV: embed (points), graph, filter\n"
-    "and gnn (src,dst,score; rows of the event), label and\n"
-    "complete (hit,label).\n"
+    "Run one stage and write its result as CSV: embedding (points), graph,\n"
+    "filter and gnn (src,dst,score; rows of the event), label and\n"
+    "completion (hit,label).\n"
     "Without --edges a stage runs on the result of the previous stages.";
 
 struct options {
@@ -38,7 +38,7 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"stage", "NAME", "embed, graph, filter, gnn, label or complete",
+        {"stage", "NAME", "embedding, graph, filter, gnn, label or completion",
             .text = &o->stage},
         {"model", "FILE",
             "model file, or the name of a shipped one (default: default; with "
@@ -78,16 +78,16 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_usage("--stage and --out are needed (see --help)"));
 }
 
-#define LABEL    4
-#define COMPLETE 5
+#define LABEL      4
+#define COMPLETION 5
 
 /* The requested stage, in the order of the pipeline. */
 static int stage_number(const char *name)
 {
     static const char *const names[] = {
-        "embed", "graph", "filter", "gnn", "label", "complete"};
+        "embedding", "graph", "filter", "gnn", "label", "completion"};
 
-    for (int k = 0; k <= COMPLETE; k++)
+    for (int k = 0; k <= COMPLETION; k++)
         if (strcmp(name, names[k]) == 0)
             return k;
     return -1;
@@ -292,7 +292,7 @@ static int write_labels(
     if (status == ETX_OK)
         status =
             etx_graph_label(labels, w->graph, w->context, w->event, &label);
-    if (status == ETX_OK && stage == COMPLETE)
+    if (status == ETX_OK && stage == COMPLETION)
         status = complete_labels(labels, w, n_nodes);
     if (status != ETX_OK) {
         free(labels);
@@ -361,14 +361,14 @@ static int check_options(const struct options *o, int stage)
         {o->detector != NULL && o->features != NULL,
             "--detector goes with --event or --hits"},
         {o->edges != NULL && stage < 2,
-            "--edges goes with --stage filter, gnn, label or complete"},
+            "--edges goes with --stage filter, gnn, label or completion"},
         {o->cut >= 0.0 && stage < LABEL,
-            "--cut goes with --stage label or complete"},
+            "--cut goes with --stage label or completion"},
     };
 
     if (stage < 0)
-        return program_usage(
-            "--stage %s: not embed, graph, filter, gnn, label or complete",
+        return program_usage("--stage %s: not embedding, graph, filter, gnn, "
+                             "label or completion",
             o->stage);
     if (o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
         strcmp(o->orientation, "index") != 0)

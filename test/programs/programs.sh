@@ -330,24 +330,24 @@ grep -q 'filtre: No such file' "$out/stderr" || fail 'a config of no name'
 # One stage at a time gives the tracks of the whole, where all tracks of its first
 # pass are found without one.
 exits 0 "$programs/etx-find-tracks" --model accurate --event $event --out "$out/whole.csv"
-exits 0 "$programs/etx-graph" --stage complete --model accurate --event $event \
+exits 0 "$programs/etx-graph" --stage completion --model accurate --event $event \
     --out "$out/complete.csv"
 paste -d, "$out/complete.csv" "$out/whole.csv" | awk -F, '
     NR > 1 && ($2 + 1 != $4) { exit 1 }' || fail 'labels are not the tracks'
-for stage in embed graph filter gnn label complete; do
+for stage in embedding graph filter gnn label completion; do
     exits 0 "$programs/etx-graph" --stage $stage --model $model \
         --event $event --out "$out/$stage.csv"
 done
-[ "$(wc -l <"$out/embed.csv")" = $n_hits ] || fail 'embed: a line per hit'
-exits 0 "$programs/etx-graph" --stage embed --event $event --out "$out/own.csv"
-cmp "$out/embed.csv" "$out/own.csv" || fail 'embed: not with the default model'
+[ "$(wc -l <"$out/embedding.csv")" = $n_hits ] || fail 'embedding: a line per hit'
+exits 0 "$programs/etx-graph" --stage embedding --event $event --out "$out/own.csv"
+cmp "$out/embedding.csv" "$out/own.csv" || fail 'embedding: not with the default model'
 [ "$(head -1 "$out/gnn.csv")" = src,dst,score ] || fail 'gnn header'
 exits 0 "$programs/etx-graph" --stage label --model $model --event $event \
     --edges "$out/gnn.csv" --out "$out/label2.csv"
 cmp "$out/label.csv" "$out/label2.csv" || fail 'labels from edges differ'
-exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
+exits 0 "$programs/etx-graph" --stage graph --points "$out/embedding.csv" \
     --radius 0.1 --out "$out/points.csv"
-exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
+exits 0 "$programs/etx-graph" --stage graph --points "$out/embedding.csv" \
     --k 3 --orientation both --out "$out/knn.csv"
 [ $(($(wc -l <"$out/knn.csv") - 1)) = $((3 * n_hits)) ] || fail 'knn edges'
 # The same bits from 1, 2 and 4 threads, 20 times: nine digits tell all float32.
@@ -394,7 +394,7 @@ exits 2 "$programs/etx-graph" --stage graph --model $model --event $event \
 # A result that does not fit is an error that leaves what was there.
 (
     ulimit -f 2
-    exits 1 "$programs/etx-graph" --stage embed --model $model --event $event \
+    exits 1 "$programs/etx-graph" --stage embedding --model $model --event $event \
         --out "$out/none.csv"
 )
 grep -q 'File too large' "$out/stderr" || fail 'no line on a full disk'
@@ -554,9 +554,9 @@ untold etx-find-tracks --event "$lone" --out "$out/x.csv" \
     --timing-json /nonexistent/x
 wrong='plain/event: Not a directory'
 untold etx-find-tracks --event "$out/lone" --out "$out/plain"
-exits 0 "$programs/etx-graph" --stage embed --event $event --out /dev/null
-"$programs/etx-graph" --stage embed --event $event --out "$out/points.csv"
-"$programs/etx-graph" --stage embed --event $event --out /dev/stdout >"$out/stdout"
+exits 0 "$programs/etx-graph" --stage embedding --event $event --out /dev/null
+"$programs/etx-graph" --stage embedding --event $event --out "$out/points.csv"
+"$programs/etx-graph" --stage embedding --event $event --out /dev/stdout >"$out/stdout"
 cmp "$out/points.csv" "$out/stdout" || fail 'the standard output as a file'
 # What is wrong is told before events are read.
 sed 's/"schedule"/"schedul"/' "$out/gnn.json" >"$out/typo.json"

@@ -583,7 +583,7 @@ class ShippedEvents(InFolder):
         event, points = EVENTS[1], self.path("points.csv")
         graph = self.path("graph.csv")
         run_program(
-            "etx-graph", "--stage", "embed", "--model", MODEL, "--event",
+            "etx-graph", "--stage", "embedding", "--model", MODEL, "--event",
             event, "--threads", "1", "--out", points,
         )  # fmt: skip
         run_program(

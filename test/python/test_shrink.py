@@ -175,7 +175,7 @@ class Shrink(ModelToolCase):
     def embed(self, model: Path) -> str:
         points = self.out.with_name("points.csv")
         subprocess.run(
-            [str(PROGRAM), "--stage", "embed", "--model", str(model),
+            [str(PROGRAM), "--stage", "embedding", "--model", str(model),
              "--event", str(EVENT), "--out", str(points), "--threads", "1",
              "--detector", str(EVENT.parent / "detectors.csv.gz")],
             check=True,

@@ -214,14 +214,14 @@ def parser() -> argparse.ArgumentParser:
     )
     about = "neighbours in the embedding against the radius"
     of_points = commands.add_parser("radius", help=about, allow_abbrev=False)
-    _add_events(of_points, "--points", "points of etx-graph --stage embed")
+    _add_events(of_points, "--points", "points of etx-graph --stage embedding")
     _add_signal(of_points)
     of_points.add_argument(
         "--max-radius", type=float, help="of the axis; default: fits the data"
     )
     about = "the embedding in two dimensions, one hit and its neighbours"
     one = commands.add_parser("embedding", help=about, allow_abbrev=False)
-    _add_events(one, "--points", "points of etx-graph --stage embed")
+    _add_events(one, "--points", "points of etx-graph --stage embedding")
     _add_signal(one)
     one.add_argument(
         "--radius", type=float, required=True, help="of the neighbourhood"

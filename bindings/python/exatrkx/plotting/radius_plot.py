@@ -55,7 +55,7 @@ class Neighbours:
 
 
 def read_points(path: str) -> np.ndarray:
-    """Headerless points of etx-graph --stage embed, one row per hit."""
+    """Headerless points of etx-graph --stage embedding, one row per hit."""
     return np.loadtxt(path, delimiter=",", ndmin=2, encoding="ascii")
 
 
