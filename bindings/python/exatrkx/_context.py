@@ -113,15 +113,15 @@ class Context(_handle.Handle):
         is_polled = cancel is not None or _interrupt.on_main_thread()
         poll = [self._polls.poll] if is_polled else []
         self._cancel = _interrupt.CANCEL(*poll)
-        self.threads = n_cores() if threads is None else threads
+        self._threads = n_cores() if threads is None else threads
         self._device = f"cuda:{device_index}" if device == "cuda" else device
-        self.keep_graphs = bool(keep_graphs)
+        self._keep_graphs = bool(keep_graphs)
         self._late: list[_handle.Pointer] = []
         options = _library.defaults(
             etx_context_options,
             device=choose("device", device, DEVICES),
             device_index=device_index,
-            n_threads=self.threads,
+            n_threads=self._threads,
             cpu_level=choose("cpu_level", cpu_level, CPU_LEVELS),
             precision=choose("precision", precision, PRECISIONS),
             memory_limit=memory_limit,
@@ -158,7 +158,7 @@ class Context(_handle.Handle):
 
     def _owned(self, graph: _handle.Pointer) -> _handle.Pointer:
         """A graph that was made in this context, as its handle has it."""
-        return KeptPointer(graph, self) if self.keep_graphs else graph
+        return KeptPointer(graph, self) if self._keep_graphs else graph
 
     def _free(self, graph: list[_handle.Pointer]) -> None:
         """Remove a graph from its list and free it when no call uses the
@@ -174,8 +174,8 @@ class Context(_handle.Handle):
     def __repr__(self) -> str:
         if self.closed:
             return "<exatrkx.Context closed>"
-        plural = "" if self.threads == 1 else "s"
-        return f"<exatrkx.Context on {self._device}, {self.threads} thread{plural}>"
+        plural = "" if self._threads == 1 else "s"
+        return f"<exatrkx.Context on {self._device}, {self._threads} thread{plural}>"
 
     @property
     def timings(self) -> Timings:
