@@ -42,10 +42,10 @@ def find(prefix, model, detector, out):
 if __name__ == "__main__":
     folder, out = map(Path, sys.argv[1:])
     with Client(n_workers=2, threads_per_worker=1) as client:
-        names = exatrkx.Events(folder).names
+        prefixes = exatrkx.Events(folder).prefixes
         load = (client.submit(kind.load) for kind in (exatrkx.Model, exatrkx.Detector))
         same = dict(zip(("model", "detector"), load), out=out)
-        print("\\n".join(client.gather(client.map(find, names, **same))))
+        print("\\n".join(client.gather(client.map(find, prefixes, **same))))
 '''
 
 

@@ -321,6 +321,9 @@ class TestEvents(LibraryCase):
     def check(self, path: object) -> None:
         events = exatrkx.Events(path, detector=self.detector)
         self.assertEqual(len(events), 3)
+        self.assertEqual([n for n in dir(events) if not n.startswith("_")], ["prefixes"])
+        prefixes = [os.path.basename(prefix) for prefix in events.prefixes]
+        self.assertEqual(prefixes, ["event0", "event1", "event2"])
         for _ in range(2):
             found = list(events)
             names = [event.name for event in found]

@@ -29,7 +29,7 @@ class Events:
     path is a folder, a zip file, the prefix of one event or a list of
     prefixes, in any form that Event.from_files reads. Threads
     read the next events meanwhile. Event.name is that of the files. len() is
-    the number of events; names holds their prefixes.
+    the number of events; prefixes say where their files are.
     """
 
     def __init__(
@@ -46,40 +46,40 @@ class Events:
         no events; ValueError."""
         if ahead < 1:
             raise ValueError(f"ahead {ahead}, expected 1 or more")
-        self.ahead = ahead
-        self.detector = detector
-        self.progress = progress
-        self.path = ""
-        self.is_zip = False
+        self._ahead = ahead
+        self._detector = detector
+        self._progress = progress
+        self._path = ""
+        self._is_zip = False
         if isinstance(path, Sequence) and not isinstance(path, str):
-            self.names = [os.fspath(prefix) for prefix in path]
+            self.prefixes = [os.fspath(prefix) for prefix in path]
         else:
-            self.path = os.fspath(path)
-            is_event = self.path.endswith((event_files.ARRAYS, event_files.GRAPH))
-            self.is_zip = not is_event and zipfile.is_zipfile(path)
-            find = find_zipped if self.is_zip else event_files.find
-            self.names = find(self.path)
-        if not self.names:
+            self._path = os.fspath(path)
+            is_event = self._path.endswith((event_files.ARRAYS, event_files.GRAPH))
+            self._is_zip = not is_event and zipfile.is_zipfile(path)
+            find = find_zipped if self._is_zip else event_files.find
+            self.prefixes = find(self._path)
+        if not self.prefixes:
             raise FileNotFoundError(f"{path}: no *-hits.csv[.gz], *.npz or *.pyg in it")
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.prefixes)
 
     def __repr__(self) -> str:
-        return f"<exatrkx.Events: {len(self)}, the first {self.names[0]}>"
+        return f"<exatrkx.Events: {len(self)}, the first {self.prefixes[0]}>"
 
     def __iter__(self) -> Iterator[Event]:
-        with _progress.Bar(len(self), "event", self.progress) as bar:
+        with _progress.Bar(len(self), "event", self._progress) as bar:
             for event in self._read_ahead():
                 yield event
                 bar.advance()
 
     def _read_ahead(self) -> Iterator[Event]:
         coming: deque[Future[Event]] = deque()
-        left = iter(self.names)
-        reader = ThreadPoolExecutor(self.ahead, "exatrkx-events")
+        left = iter(self.prefixes)
+        reader = ThreadPoolExecutor(self._ahead, "exatrkx-events")
         try:
-            for _, name in zip(range(self.ahead), left):
+            for _, name in zip(range(self._ahead), left):
                 coming.append(reader.submit(self._read, name))
             while coming:
                 event = coming.popleft().result()
@@ -91,18 +91,18 @@ class Events:
             reader.shutdown(wait=False, cancel_futures=True)
 
     def _read(self, name: str) -> Event:
-        if not self.is_zip:
-            return Event.from_files(name, detector=self.detector)
+        if not self._is_zip:
+            return Event.from_files(name, detector=self._detector)
         with (
             tempfile.TemporaryDirectory() as folder,
-            zipfile.ZipFile(self.path) as archive,
+            zipfile.ZipFile(self._path) as archive,
         ):
             for part in archive.namelist():
                 if part == name or part.startswith(f"{name}-"):
                     with open(os.path.join(folder, os.path.basename(part)), "wb") as file:
                         file.write(archive.read(part))
             prefix = os.path.join(folder, os.path.basename(name))
-            return Event.from_files(prefix, detector=self.detector)
+            return Event.from_files(prefix, detector=self._detector)
 
 
 def find_zipped(path: str) -> list[str]:

@@ -102,8 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import pyarrow
     import pyarrow.parquet
 
-    names = exatrkx.Events(options.events).names[: options.count]
-    events = list(exatrkx.Events(names))  # without cells, as such files are
+    prefixes = exatrkx.Events(options.events).prefixes[: options.count]
+    events = list(exatrkx.Events(prefixes))  # without cells, as such files are
     tables = [pyarrow.table(columns) for columns in truth(events)]
     with tempfile.TemporaryDirectory() as folder:
         hits = Path(folder) / "hits.parquet"
