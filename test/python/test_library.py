@@ -152,7 +152,7 @@ class TestPipeline(LibraryCase):
         none = exatrkx.CompletionOptions(max_distance=0, max_join=0, max_random=0.3)
         same = exatrkx.complete_tracks(tracks, model, event, options=none)
         self.assertTrue(np.array_equal(same.labels, tracks.labels))
-        again = exatrkx.learn_completion(model, [event], none)
+        again = exatrkx.learn_completion(model, [event], options=none)
         self.assertEqual(again.completion_options, none)
         fewer = exatrkx.build_tracks(scored, model.label_options, event=event, min_hits=10)
         self.assertLess(len(fewer), len(tracks))
@@ -160,7 +160,7 @@ class TestPipeline(LibraryCase):
     def test_module_map(self) -> None:
         event = self.event
         options = exatrkx.ModuleMapOptions(units="layers", use_triplets=True)
-        mapped = exatrkx.learn_module_map(self.model, [event], options)
+        mapped = exatrkx.learn_module_map(self.model, [event], options=options)
         self.assertIn("module_map", mapped.stages)
         layers = exatrkx.build_graph(mapped, event)
         mapped = exatrkx.learn_module_map(self.model, [event])
@@ -169,7 +169,7 @@ class TestPipeline(LibraryCase):
         self.assertGreater(len(exatrkx.find_tracks(mapped, event)), 30)
         with self.assertRaises(ValueError):
             exatrkx.learn_module_map(
-                self.model, [event], exatrkx.ModuleMapOptions(units="rings")
+                self.model, [event], options=exatrkx.ModuleMapOptions(units="rings")
             )
 
     def test_first_pass(self) -> None:
@@ -180,7 +180,7 @@ class TestPipeline(LibraryCase):
         options = exatrkx.FirstPassOptions(
             min_layers=8, min_pt=0.125, max_random=0.125, min_hits=0
         )
-        both = exatrkx.learn_first_pass(self.model, [event], options)
+        both = exatrkx.learn_first_pass(self.model, [event], options=options)
         self.assertEqual(both.first_pass_options, options)
         self.assertEqual(both.stages[-1], "first_pass")
         long_tracks = exatrkx.find_long_tracks(both, event)
@@ -514,13 +514,13 @@ class TestErrors(LibraryCase):
         """Their structs would be read as the one that the function takes."""
         graph = exatrkx.Graph.from_edges(4, [0], [1], [0.9])
         of_event = (self.model, self.event, self.context)
-        given = exatrkx.ModuleMapOptions()
+        given, label = exatrkx.ModuleMapOptions(), exatrkx.LabelOptions()
         for wanted, call in (
             ("FirstPass", lambda: exatrkx.find_long_tracks(*of_event, options=given)),
             ("Completion", lambda: exatrkx.complete_tracks(self.tracks, *of_event, options=given)),
-            ("Completion", lambda: exatrkx.learn_completion(*of_event[:2], given)),
-            ("FirstPass", lambda: exatrkx.learn_first_pass(*of_event[:2], given)),
-            ("ModuleMap", lambda: exatrkx.learn_module_map(*of_event[:2], exatrkx.FirstPassOptions())),
+            ("Completion", lambda: exatrkx.learn_completion(*of_event[:2], options=given)),
+            ("FirstPass", lambda: exatrkx.learn_first_pass(*of_event[:2], options=given)),
+            ("ModuleMap", lambda: exatrkx.learn_module_map(*of_event[:2], options=label)),
             ("Label", lambda: exatrkx.build_tracks(graph, given)),
             ("Fit", lambda: exatrkx.fit_tracks(self.event, self.tracks, self.detector, options=given)),
         ):

@@ -259,6 +259,7 @@ def _learn(
 def learn_completion(
     model: Model,
     events: Event | Iterable[Event],
+    *,
     options: CompletionOptions | None = None,
 ) -> Model:
     """A copy of model whose find_tracks also completes tracks.
@@ -275,6 +276,7 @@ def learn_completion(
 def learn_first_pass(
     model: Model,
     events: Event | Iterable[Event],
+    *,
     options: FirstPassOptions | None = None,
 ) -> Model:
     """A copy of model, which has a completion, whose find_tracks begins with
@@ -288,6 +290,7 @@ def learn_first_pass(
 def learn_module_map(
     model: Model,
     events: Event | Iterable[Event],
+    *,
     options: ModuleMapOptions | None = None,
 ) -> Model:
     """A copy of model whose candidate edges come from a map of the modules, or

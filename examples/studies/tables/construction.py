@@ -151,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = start
         used = CONSTRUCTIONS[name]
         if used is not None:
-            model = exatrkx.learn_module_map(start, seen, used)
+            model = exatrkx.learn_module_map(start, seen, options=used)
         row = [name, *measure(model, events, context)]
         rows.append([*row, *found_tracks(model, events, context)])
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)

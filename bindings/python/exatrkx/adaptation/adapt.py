@@ -141,7 +141,8 @@ class Adaptation:
     def _completions(self, model: Model) -> Iterator[tuple[str, Model]]:
         """Kept where they lose nothing: their options may gain more."""
         try:
-            yield "learned", learn_completion(model, self.training, model.completion_options)
+            options = model.completion_options
+            yield "learned", learn_completion(model, self.training, options=options)
         except _errors.Error as error:
             self.say(f"completion: {error}")
 
@@ -149,7 +150,7 @@ class Adaptation:
         try:
             for name, model in models.items():
                 completed = learn_completion(
-                    self._fitting(model), self.training, model.completion_options
+                    self._fitting(model), self.training, options=model.completion_options
                 )
                 yield f"{name}, completion", completed
                 for n in FIRST_PASS_LAYERS:
@@ -163,7 +164,7 @@ class Adaptation:
     def _with_first_pass(self, model: Model, n_layers: int) -> Model:
         min_pt = max(FIRST_PASS_PT * self.facts.wanted.min_pt, MIN_FIRST_PASS_PT)
         options = FirstPassOptions(min_layers=n_layers, min_hits=0, min_pt=min_pt)
-        return learn_first_pass(model, self.training, options)
+        return learn_first_pass(model, self.training, options=options)
 
     def _to_train(self, model: Model) -> Model:
         """The model with a first pass, if this detector can have one: networks learn
@@ -174,7 +175,7 @@ class Adaptation:
         try:
             if "completion" not in model.stages:
                 completed = learn_completion(
-                    model, self.training, model.completion_options
+                    model, self.training, options=model.completion_options
                 )
             return self._with_first_pass(completed, FIRST_PASS_LAYERS[0])
         except _errors.Error as error:
