@@ -357,7 +357,7 @@ def options_class(
     lines = [
         "",
         "",
-        "@dataclass(frozen=True)",
+        "@dataclass(frozen=True, kw_only=True)",
         f"class {title}Options(Options):",
     ]
     lines += textwrap.wrap(

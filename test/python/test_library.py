@@ -515,6 +515,8 @@ class TestErrors(LibraryCase):
         graph = exatrkx.Graph.from_edges(4, [0], [1], [0.9])
         of_event = (self.model, self.event, self.context)
         given, label = exatrkx.ModuleMapOptions(), exatrkx.LabelOptions()
+        with self.assertRaisesRegex(TypeError, "positional"):
+            exatrkx.CompletionOptions(64.0)
         for wanted, call in (
             ("FirstPass", lambda: exatrkx.find_long_tracks(*of_event, options=given)),
             ("Completion", lambda: exatrkx.complete_tracks(self.tracks, *of_event, options=given)),

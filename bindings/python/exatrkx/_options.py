@@ -33,7 +33,7 @@ class Options:
         return _library.defaults(self._struct, **values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LabelOptions(Options):
     """How tracks are built from a scored graph."""
 
@@ -66,7 +66,7 @@ class LabelOptions(Options):
     max_polar_change: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CompletionOptions(Options):
     """How certain completion has to be that a hit belongs to a track, and
     which new tracks it finds. Distances are sums of squares of both residuals
@@ -91,7 +91,7 @@ class CompletionOptions(Options):
     passes: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FirstPassOptions(Options):
     """Which long tracks are found before the networks. Distances as in
     etx_completion_options."""
@@ -111,7 +111,7 @@ class FirstPassOptions(Options):
     min_hits: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModuleMapOptions(Options):
     """How a module map is learned."""
 
@@ -138,7 +138,7 @@ class ModuleMapOptions(Options):
     margin: float = 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FitOptions(Options):
     """What is assumed of detector and particle."""
 
