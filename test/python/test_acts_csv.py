@@ -100,6 +100,8 @@ class ActsCsv(FolderCase):
         for name in ("positions", "modules", "particle_ids", "weights"):
             found, expected = getattr(event, name), getattr(converted, name)
             np.testing.assert_allclose(found, expected, rtol=1e-5)
+        with self.assertRaisesRegex(FileNotFoundError, "none-measurements"):
+            exatrkx.Event.from_acts(self.folder / "none")
 
     def test_space_points(self) -> None:
         """Two measurements of one particle; of two particles it is noise."""
@@ -222,7 +224,7 @@ class ActsCsv(FolderCase):
         path.write_text("")
         self.assertIn("measurements.csv: no column global_x", self.run_main()[1])
         path.unlink()
-        self.assertIn("measurements.csv[.gz]: no such file", self.run_main()[1])
+        self.assertIn("measurements.csv[.gz]: not found", self.run_main()[1])
         (self.folder / "event000000003-hits.csv").unlink()
         self.assertIn("no event*-hits.csv", self.run_main()[1])
 

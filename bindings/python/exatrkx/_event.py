@@ -257,7 +257,8 @@ class Event(_handle.Immutable):
     @classmethod
     def from_acts(cls, prefix: Path, *, detector: Detector | None = None) -> Event:
         """Read the CSV files of the examples of ACTS: measurements or space points,
-        modules, truth and, with a detector, cells (files.acts_csv). ValueError."""
+        modules, truth and, with a detector, cells (files.acts_csv). ValueError,
+        FileNotFoundError."""
         name = event_files.prefix_of(os.fspath(prefix))
         arrays = acts_csv.read(name, with_cells=detector is not None)
         event = cls.from_arrays(**arrays, detector=detector)

@@ -38,7 +38,7 @@ GENERATION_BIT = 24  # of a particle_id of TrackML
 
 
 class ActsCsvError(ValueError):
-    """Files that lack something, or do not belong together."""
+    """Files that lack columns or modules, or do not belong together."""
 
 
 class Event:
@@ -59,7 +59,7 @@ class Event:
     def table(self, kind: str) -> Columns:
         path = self.find(kind)
         if path is None:
-            raise ActsCsvError(f"{self.prefix}-{kind}.csv[.gz]: no such file")
+            raise FileNotFoundError(f"{self.prefix}-{kind}.csv[.gz]: not found")
         return Columns(path)
 
     def particles(self) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..files import event_files, trackml_csv
-from ..files.acts_csv import ActsCsvError, Event, convert
+from ..files.acts_csv import Event, convert
 from .event_tables import OUT
 
 
@@ -27,7 +27,7 @@ def prefixes(folder: Path) -> list[Path]:
     """eventN of all events of a folder."""
     found = event_files.find(str(folder))
     if not found:
-        raise ActsCsvError(f"{folder}: no event*-hits.csv[.gz]")
+        raise FileNotFoundError(f"{folder}: no event*-hits.csv[.gz]")
     return [Path(prefix) for prefix in found]
 
 
