@@ -116,7 +116,7 @@ class TestInterrupt(LibraryCase):
         expected = exatrkx.train(CONFIG, [self.event], context=self.context)
         context = exatrkx.Context(threads=1, cancel=lambda: False)
 
-        def report(found: exatrkx.Report) -> None:
+        def report(found: exatrkx.TrainingReport) -> None:
             if found.step == 3:
                 context._polls.cancel = press
 

@@ -234,13 +234,13 @@ class TestValues(LibraryCase):
         )
 
     def test_html(self) -> None:
-        fields = exatrkx.Report.__dataclass_fields__
+        fields = exatrkx.TrainingReport.__dataclass_fields__
         values = [
             self.event,
             self.tracks,
             exatrkx.evaluate(self.event, self.tracks),
             self.context.timings,
-            exatrkx.Report(**dict.fromkeys(fields, 1)),
+            exatrkx.TrainingReport(**dict.fromkeys(fields, 1)),
         ]
         for value in values:
             with self.subTest(type(value).__name__):

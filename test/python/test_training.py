@@ -54,7 +54,7 @@ class TestTraining(LibraryCase):
         """Reports of every step; the model is that of any thread count."""
         found = []
         for threads in (1, 2):
-            reports: list[exatrkx.Report] = []
+            reports: list[exatrkx.TrainingReport] = []
             model = exatrkx.train(
                 CONFIG,
                 self.event,

@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from ._stages import score_graph as score_graph
     from ._stages import score_triplets as score_triplets
     from ._tracks import Tracks as Tracks
-    from ._training import Report as Report
     from ._training import Trainer as Trainer
+    from ._training import TrainingReport as TrainingReport
     from ._training import learn_completion as learn_completion
     from ._training import learn_first_pass as learn_first_pass
     from ._training import learn_module_map as learn_module_map
@@ -98,7 +98,7 @@ _NAMES_OF = {
     "_stages": "build_graph build_tracks complete_tracks embed filter_graph "
     "find_long_tracks find_tracks find_tracks_batch score_graph score_triplets",
     "_tracks": "Tracks",
-    "_training": "Report Trainer learn_completion learn_first_pass "
+    "_training": "Trainer TrainingReport learn_completion learn_first_pass "
     "learn_module_map train",
 }
 _MODULE_OF = {

@@ -21,7 +21,7 @@ from ._options import CompletionOptions, FirstPassOptions, ModuleMapOptions
 
 
 @dataclass(frozen=True)
-class Report:
+class TrainingReport:
     """What a step or a validation found; nan where it does not apply."""
 
     is_validation: bool
@@ -131,15 +131,15 @@ class Trainer(_handle.Handle):
             return "<exatrkx.Trainer closed>"
         return f"<exatrkx.Trainer: {self.steps_done} of {self.n_steps} steps done>"
 
-    def step(self) -> Report:
+    def step(self) -> TrainingReport:
         """One optimiser step; ArgumentError after the last one."""
         return self._run("etx_trainer_step")
 
-    def validate(self) -> Report:
+    def validate(self) -> TrainingReport:
         """Run the validation events; may set a radius or cut of the model."""
         return self._run("etx_trainer_validate")
 
-    def _run(self, name: str) -> Report:
+    def _run(self, name: str) -> TrainingReport:
         report = etx_training_report(
             struct_size=ctypes.sizeof(etx_training_report)
         )
@@ -147,14 +147,14 @@ class Trainer(_handle.Handle):
             _library.call(name, self._pointer, ctypes.byref(report))
         values = {
             field: getattr(report, field)
-            for field in Report.__dataclass_fields__
+            for field in TrainingReport.__dataclass_fields__
         }
         flags = {
             field: bool(value)
             for field, value in values.items()
             if field.startswith("is_")
         }
-        return Report(**values | flags)
+        return TrainingReport(**values | flags)
 
     def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Everything to go on bit for bit; written atomically."""
@@ -193,17 +193,18 @@ def train(
     *,
     start: Model | None = None,
     context: Context | None = None,
-    report: Callable[[Report], object] | None = None,
+    report: Callable[[TrainingReport], object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Model:
     """Train to the end of the schedule, validate, return the model.
 
     events carry truth; validation are others, which decide radius or cuts
-    when the config sets a target efficiency. report is called with the Report
-    of every step and of the validation. checkpoint is a file that is written
-    when the training ends early, by Ctrl-C or any other exception; where it
-    exists the training goes on from it, with the same config and events.
+    when the config sets a target efficiency. report is called with the
+    TrainingReport of every step and of the validation. checkpoint is a file
+    that is written when the training ends early, by Ctrl-C or any other
+    exception; where it exists the training goes on from it, with the same
+    config and events.
     progress: a bar on a terminal or in a notebook, where the package tqdm is
     installed.
     """

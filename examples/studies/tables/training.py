@@ -41,8 +41,8 @@ class Trained:
     """What a training left."""
 
     model: exatrkx.Model
-    steps: Sequence[exatrkx.Report]
-    validation: exatrkx.Report
+    steps: Sequence[exatrkx.TrainingReport]
+    validation: exatrkx.TrainingReport
     seconds: float  # of the processor
 
 
@@ -104,7 +104,7 @@ def train(
     validation: Sequence[exatrkx.Event],
 ) -> Trained:
     """One training on one thread, validated at its end."""
-    reports: list[exatrkx.Report] = []
+    reports: list[exatrkx.TrainingReport] = []
     start = time.process_time()
     model = exatrkx.train(
         config,
@@ -118,7 +118,7 @@ def train(
     return Trained(model, reports[:-1], reports[-1], seconds)
 
 
-def end_loss(steps: Sequence[exatrkx.Report]) -> float:
+def end_loss(steps: Sequence[exatrkx.TrainingReport]) -> float:
     """The mean training loss of the last tenth."""
     last = steps[-max(len(steps) // 10, 1) :]
     return sum(report.loss for report in last) / len(last)

@@ -38,7 +38,7 @@ from .._events import Events
 from .._model import Detector, Model
 from .._options import FirstPassOptions
 from .._shipped import MODELS, model_file
-from .._training import Report, learn_completion, learn_first_pass
+from .._training import TrainingReport, learn_completion, learn_first_pass
 from ..files import whole_file
 from ..tools.adjust import BESIDES
 from . import report as reports
@@ -238,7 +238,7 @@ class Adaptation:
         self.curves[stage] = curve
         if not path.exists():
 
-            def progress(found: Report) -> None:
+            def progress(found: TrainingReport) -> None:
                 if found.is_validation:
                     curve.add(found)
                     curve.save(log)

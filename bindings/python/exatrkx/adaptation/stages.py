@@ -16,7 +16,7 @@ from .._context import Context
 from .._errors import FileError
 from .._event import Event
 from .._model import Model
-from .._training import Report, Trainer
+from .._training import Trainer, TrainingReport
 from ..files import whole_file
 from .facts import Facts
 
@@ -125,7 +125,7 @@ class Curve:
 
     quality: dict[int, float] = field(default_factory=dict)
 
-    def add(self, found: Report) -> None:
+    def add(self, found: TrainingReport) -> None:
         """The area under the curve of edge scores; of an embedding, which has none,
         the true share of the edges that keep the wanted efficiency."""
         is_scored = found.auc == found.auc
@@ -156,7 +156,7 @@ def train(
     events: tuple[Sequence[Event], Sequence[Event]],
     context: Context,
     checkpoint: Path,
-    report: Callable[[Report], object],
+    report: Callable[[TrainingReport], object],
 ) -> Model:
     """Train to the end of the schedule on the first events, validated on the second.
     A checkpoint is kept: a training that was killed goes on with the same bits."""
