@@ -23,7 +23,7 @@ import zipfile
 
 import exatrkx
 import numpy as np
-from support import EVENT, MODEL, PACKAGE, LibraryCase, needs
+from support import EVENT, MODEL, PACKAGE, ROOT, LibraryCase, needs
 
 from exatrkx.files import trackml_csv
 
@@ -74,6 +74,11 @@ class TestNames(LibraryCase):
         text = (PACKAGE / "pyproject.toml").read_text()
         (version,) = re.findall(r'^version = "(.*)"', text, re.M)
         self.assertEqual(exatrkx.__version__, version)
+
+    def test_reference_has_every_name(self) -> None:
+        text = (ROOT / "docs" / "python.md").read_text()
+        known = set(re.findall(r"\w+", text.partition("\n## Reference\n")[2]))
+        self.assertEqual(set(exatrkx.__all__) - known, set())
 
     @needs("mypy")
     @needs("matplotlib")

@@ -105,7 +105,7 @@ _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()
 }
 
-__all__ = sorted(_MODULE_OF)  # noqa: PLE0605
+__all__ = sorted([*_MODULE_OF, "library_version"])  # noqa: PLE0605
 
 
 def library_version() -> str:
@@ -134,4 +134,4 @@ if not TYPE_CHECKING:  # to a checker every name would be an attribute
 
 def __dir__() -> list[str]:
     own = [name for name in globals() if name.startswith("__")]
-    return sorted({*own, *__all__, "__version__", "library_version"})
+    return sorted({*own, *__all__, "__version__"})
