@@ -562,6 +562,11 @@ class ShippedEvents(InFolder):
             plotting.tracks(bare, tracks)
         with self.assertRaisesRegex(ValueError, "tracks of"):
             plotting.tracks(EVENTS[0], tracks)
+        cuts = {"min_particle_hits": 7, "min_track_hits": 4, "matching_fraction": 0.75}
+        figure = plotting.tracks(event, tracks, **cuts)  # names of evaluate
+        rate = exatrkx.evaluate(event, tracks, **cuts).technical_efficiency
+        (text,) = figure.texts
+        self.assertIn(f"efficiency {100 * rate.value:.1f}", text.get_text())
         for draw, kind, one in (
             (plotting.tracks, "Tracks", tracks),
             (plotting.edges, "Graph", graph),

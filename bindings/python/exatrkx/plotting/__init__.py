@@ -51,30 +51,32 @@ def _check_length(name: str, value: float) -> None:
 
 def tracks(
     event: Any,
-    found: Any,
+    tracks: Any,
     *,
     min_pt: float = 0.1,
     max_eta: float = 4.0,
-    min_hits: int = 5,
+    min_particle_hits: int = 5,
     min_track_hits: int = 3,
-    fraction: float = 0.5,
+    matching_fraction: float = 0.5,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
     """Efficiency against pT, eta, production radius and distance to the nearest
     particle; purity, lengths: six panels.
 
-    found: Tracks, or a file of hit_id,track_id. The cuts are as in evaluate;
+    tracks: Tracks, or a file of hit_id,track_id. The cuts are as in evaluate;
     min_pt in GeV.
     """
     from . import tracks_plot
 
-    cuts = tracks_plot.Cuts(min_pt, max_eta, min_hits, min_track_hits, fraction)
-    return tracks_plot.draw(_several(event), _several(found), cuts, axes)
+    cuts = tracks_plot.Cuts(
+        min_pt, max_eta, min_particle_hits, min_track_hits, matching_fraction
+    )
+    return tracks_plot.draw(_several(event), _several(tracks), cuts, axes)
 
 
 def resolution(
     event: Any,
-    found: Any,
+    tracks: Any,
     parameters: Any,
     *,
     axes: Sequence[Axes] | None = None,
@@ -87,7 +89,7 @@ def resolution(
     from . import resolution_plot
 
     return resolution_plot.draw(
-        _several(event), _several(found), _several(parameters), axes
+        _several(event), _several(tracks), _several(parameters), axes
     )
 
 
@@ -134,19 +136,19 @@ def embedding(
     points: Any,
     *,
     radius: float,
-    hit: int | None = None,
+    hit_id: int | None = None,
     min_pt: float = 0.5,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
     """All hits in two dimensions, and one with its neighbours: two panels.
 
-    points as in radius(). hit: a hit_id; default one of a particle with pT above
+    points as in radius(). hit_id: default one of a particle with pT above
     min_pt (GeV) that misses the next hit.
     """
     from . import embedding_plot
 
     _check_length("radius", radius)
-    return embedding_plot.draw(event, points, radius, hit, min_pt, axes)
+    return embedding_plot.draw(event, points, radius, hit_id, min_pt, axes)
 
 
 def training(logs: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
@@ -190,9 +192,23 @@ def parser() -> argparse.ArgumentParser:
     add = of_tracks.add_argument
     add("--min-pt", type=float, default=0.1, help="GeV, of particles (0.1)")
     add("--max-eta", type=float, default=4.0, help="of particles (4)")
-    add("--min-hits", type=int, default=5, help="of particles (5)")
+    add(
+        "--min-hits",
+        type=int,
+        default=5,
+        dest="min_particle_hits",
+        metavar="MIN_HITS",
+        help="of particles (5)",
+    )
     add("--min-track-hits", type=int, default=3, help="of tracks (3)")
-    add("--fraction", type=float, default=0.5, help="of matching (0.5)")
+    add(
+        "--fraction",
+        type=float,
+        default=0.5,
+        dest="matching_fraction",
+        metavar="FRACTION",
+        help="of matching (0.5)",
+    )
     about = "resolution of the fitted parameters against pT and eta"
     of_fits = commands.add_parser("resolution", help=about, allow_abbrev=False)
     _add_events(of_fits, "--tracks", "hit_id,track_id of etx-find-tracks")
@@ -280,7 +296,7 @@ def draw(args: argparse.Namespace) -> None:
             args.event[0],
             args.files[0],
             radius=args.radius,
-            hit=args.hit,
+            hit_id=args.hit,
             min_pt=args.min_pt,
         )
     else:
