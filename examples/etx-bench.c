@@ -238,7 +238,7 @@ static int bench_read(const struct options *o)
 /* A line of the table. */
 struct row {
     const char *name;
-    int64_t n_hits, n_edges, bytes;
+    int64_t n_hits, n_edges, peak_bytes;
     double *seconds; /* [repeats], sorted by report_row */
     double gflop;
 };
@@ -255,7 +255,8 @@ static void report_row(
     printf("%s\t%lld\t%lld\t%lld\t%s\t%.6f\t%.6f\t%.6f\t%.3f\t%.1f\t%lld\n",
         row->name, (long long)row->n_hits, (long long)row->n_edges,
         (long long)o->n_threads, o->device, median, low, high, row->gflop,
-        row->gflop > 0.0 ? row->gflop / median : 0.0, (long long)row->bytes);
+        row->gflop > 0.0 ? row->gflop / median : 0.0,
+        (long long)row->peak_bytes);
     fputs(ftell(report->file) == 0 ? "" : ",\n ", report->file);
     struct json object = json_begin(report->file);
     json_text(&object, "stage", row->name);
@@ -267,7 +268,7 @@ static void report_row(
     json_number(&object, "p10_s", low);
     json_number(&object, "p90_s", high);
     json_number(&object, "gflop", row->gflop);
-    json_integer(&object, "bytes", row->bytes);
+    json_integer(&object, "peak_bytes", row->peak_bytes);
     json_end(&object);
 }
 
@@ -286,8 +287,8 @@ static void report_stage(const struct samples *samples, int32_t stage,
         for (int64_t k = 0; k < samples->repeats; k++)
             row.seconds[k] += samples->timing[k * ETX_N_STAGES + s].seconds;
         row.gflop += samples->timing[s].gflop;
-        if (samples->timing[s].peak_bytes > row.bytes)
-            row.bytes = samples->timing[s].peak_bytes;
+        if (samples->timing[s].peak_bytes > row.peak_bytes)
+            row.peak_bytes = samples->timing[s].peak_bytes;
         if (samples->timing[s].n_edges > 0)
             row.n_edges = samples->timing[s].n_edges;
     }
@@ -493,7 +494,7 @@ static int bench(const struct options *o, const struct source *source,
     if (report.file == NULL)
         return program_error("%s", strerror(errno));
     printf("stage\tn_hits\tn_edges\tthreads\tdevice\tmedian_s\tp10_s\tp90_s\t"
-           "gflop\tgflop_per_s\tbytes\n");
+           "gflop\tgflop_per_s\tpeak_bytes\n");
     while (result == 0 && *cursor != '\0') {
         const int64_t n_hits = next_number(&cursor, MAX_HITS);
 
