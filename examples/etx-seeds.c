@@ -67,7 +67,8 @@ static void read_options(struct options *o, int argc, char **argv)
             .number = &o->min_pt, .low = 0.0, .high = 1e6},
         {"max-triplets", "N", "bound on triplets per event (default 50000000)",
             .integer = &o->max_triplets, .low = 0, .high = 2147483647.0},
-        {"out", "FILE", "hit_1,hit_2,hit_3,score of the seeds of one event",
+        {"out", "FILE",
+            "hit_id_1,hit_id_2,hit_id_3,score of the seeds of one event",
             .text = &o->out},
         PROGRAM_DETECTOR_OPTION(&o->detector),
         PROGRAM_THREADS_OPTION(&o->n_threads),
@@ -216,7 +217,7 @@ static int write_seeds(const struct work *w, const struct options *o)
     FILE *file = table_open(o->out);
 
     if (file != NULL)
-        fprintf(file, "hit_1,hit_2,hit_3,score\n");
+        fprintf(file, "hit_id_1,hit_id_2,hit_id_3,score\n");
     for (int64_t t = 0; file != NULL && t < etx_graph_n_edges(w->triplets);
          t++) {
         int32_t hits[3];

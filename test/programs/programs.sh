@@ -404,7 +404,7 @@ grep -q 'File too large' "$out/stderr" || fail 'no line on a full disk'
 # Seeds: those above a cut, and the cut for a purity.
 exits 0 "$programs/etx-seeds" --event examples/data/event000000002 \
     --out "$out/seeds.csv" --threads 1
-[ "$(head -1 "$out/seeds.csv")" = hit_1,hit_2,hit_3,score ] ||
+[ "$(head -1 "$out/seeds.csv")" = hit_id_1,hit_id_2,hit_id_3,score ] ||
     fail 'seeds header'
 awk '$1 == "seeds" { seeds = $2 } END { print seeds }' "$out/stdout" \
     >"$out/count"
