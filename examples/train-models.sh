@@ -77,7 +77,7 @@ adjust()
 stage embedding_first embedding_first
 build/examples/etx-learn-completion --data "$out/completion" \
     --model "$out/embedding_first.safetensors" --out "$out/tables_learned.safetensors"
-adjust tables_learned tables first_pass.min_hits=50000
+adjust tables_learned tables first_pass.min_event_hits=50000
 stage embedding embedding --start "$out/tables.safetensors"
 
 adjust embedding default_embedding embedding.graph.radius=0.42 \
@@ -93,7 +93,7 @@ adjust default_large positions_start --without-cells filter.cut=0.001 \
     filter.max_edges_per_hit=16
 stage filter_positions filter_positions --start "$out/positions_start.safetensors"
 stage gnn_positions gnn_positions --start "$out/filter_positions.safetensors"
-adjust gnn_positions positions_large first_pass.min_hits=0
+adjust gnn_positions positions_large first_pass.min_event_hits=0
 
 # The filter on the candidates of a wider radius, and the graph network of twice the
 # width that starts as the one of default.
@@ -139,11 +139,11 @@ simulate dense-medium 40 medium 904000
 # the events lose the hits of the first pass. The graph networks learn from more edges
 # than they get in the end.
 training="$mixture train-medium dense-medium train-full robust-medium robust-full-flat"
-adjust default_large default_start first_pass.min_hits=0
+adjust default_large default_start first_pass.min_event_hits=0
 stage filter_mixed filter_mixed --start "$out/default_start.safetensors"
 adjust filter_mixed default_dense embedding.graph.max_edges_per_hit=100 \
     filter.cut=0.03 filter.max_edges_per_hit=14
-adjust accurate_large accurate_start first_pass.min_hits=0
+adjust accurate_large accurate_start first_pass.min_event_hits=0
 stage filter_accurate_mixed filter_accurate_mixed --start "$out/accurate_start.safetensors"
 adjust filter_accurate_mixed accurate_dense embedding.graph.max_edges_per_hit=220 \
     filter.cut=0.05 filter.max_edges_per_hit=24

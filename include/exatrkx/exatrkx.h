@@ -580,8 +580,8 @@ typedef struct etx_first_pass_options {
     float max_distance;   /* of a hit from the helix; default 20 */
     float max_random;     /* expected number of unrelated hits at least as near
                            * as the hit; default 0.1 */
-    int32_t min_hits;     /* etx_find_tracks has no first pass in events of
-                           * fewer hits; default 0 */
+    int32_t min_event_hits; /* etx_find_tracks has no first pass in events of
+                             * fewer hits; default 0 */
 } etx_first_pass_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;

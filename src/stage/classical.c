@@ -37,7 +37,7 @@ int32_t etx_stage_has_first_pass(
     const struct etx_model *model, const struct etx_event *event)
 {
     return model->first_pass != NULL && event->layer_id != NULL &&
-           event->n_hits >= model->first_pass_options.min_hits;
+           event->n_hits >= model->first_pass_options.min_event_hits;
 }
 
 etx_status etx_stage_find_long(int32_t *label, int32_t *n_tracks,

@@ -82,7 +82,7 @@ static const struct etx_field first_pass_fields[] = {
     FIELD(S, min_pt, 0.18f, MIN_PT, INFINITY),
     FIELD(S, max_distance, 20.0f, 0, INFINITY),
     FIELD(S, max_random, 0.1f, 0, INFINITY),
-    FIELD(S, min_hits, 0, 0, INT32_MAX),
+    FIELD(S, min_event_hits, 0, 0, INT32_MAX),
 #undef S
 };
 

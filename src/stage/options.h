@@ -23,7 +23,7 @@
     X(graph, "graph options", max_edges)                                       \
     X(label, "etx_label_options", max_polar_change)                            \
     X(completion, "etx_completion_options", passes)                            \
-    X(first_pass, "etx_first_pass_options", min_hits)                          \
+    X(first_pass, "etx_first_pass_options", min_event_hits)                    \
     X(module_map, "etx_module_map_options", margin)                            \
     X(fit, "etx_fit_options", map_z)                                           \
     X(resolve, "etx_resolve_options", min_hits)                                \

@@ -78,7 +78,7 @@ static struct fixture open_fixture(const struct variant *variant)
     out.model->graph_max_edges = variant->graph_max_edges;
     out.model->filter_max_edges = variant->filter_max_edges;
     if (variant->no_first_pass)
-        out.model->first_pass_options.min_hits = INT32_MAX;
+        out.model->first_pass_options.min_event_hits = INT32_MAX;
     return out;
 }
 

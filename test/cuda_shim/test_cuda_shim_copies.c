@@ -51,7 +51,7 @@ SHIM_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
     scoped_event *event = NULL;
 
     etx_test_open_example(&model, &event, events[_i].name);
-    model->first_pass_options.min_hits = INT32_MAX;
+    model->first_pass_options.min_event_hits = INT32_MAX;
     const int64_t n = etx_event_n_hits(event);
     const int64_t has_sample = events[_i].has_sample;
     const struct shim_counts first = counts_of_search(context, model, event);

@@ -155,7 +155,7 @@ static float *lend_positions(const etx_event *host)
 static void open_hits(struct hits *hits, etx_context *context)
 {
     etx_test_open_part(&hits->model, &hits->host, "event000000001");
-    hits->model->first_pass_options.min_hits = INT32_MAX;
+    hits->model->first_pass_options.min_event_hits = INT32_MAX;
     hits->borrowed = lend_positions(hits->host);
     ck_assert_ok(etx_event_create_device(&hits->device, context,
         etx_event_n_hits(hits->host), etx_event_hit_ids(hits->host),
@@ -222,7 +222,7 @@ SHIM_TEST(test_cuda_shim_inputs_positions, .rows = 4)
     if (_i < 2) {
         saved = 12 * etx_event_n_hits(hits.host);
     } else {
-        hits.model->first_pass_options.min_hits = 0;
+        hits.model->first_pass_options.min_event_hits = 0;
         saved = (12 - 4) * count_left(hits.model, hits.host);
     }
     search(&of_host, other, hits.model, hits.host);

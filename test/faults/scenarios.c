@@ -73,7 +73,6 @@ CALL(learn_first_pass)
     etx_first_pass_options options = {.struct_size = sizeof options};
 
     SPARED(ck_assert_ok(etx_first_pass_options_init(&options, sizeof options)));
-    options.min_hits = 0;
     return etx_model_learn_first_pass(
         &world->out.model, shared.completion, N_EVENTS, events, &options);
 }

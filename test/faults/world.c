@@ -171,7 +171,7 @@ void faults_open(void)
     ck_assert_ok(etx_model_learn_completion(&shared.completion, shared.model[0],
         N_EVENTS, (const etx_event *const *)many, NULL));
     ck_assert_ok(etx_first_pass_options_init(&first_pass, sizeof first_pass));
-    first_pass.min_hits = 0;
+    first_pass.min_event_hits = 0;
     ck_assert_ok(
         etx_model_learn_first_pass(&shared.first_pass, shared.completion,
             N_EVENTS, (const etx_event *const *)many, &first_pass));

@@ -178,7 +178,7 @@ class TestPipeline(LibraryCase):
             EVENT.with_name("event000000002"), detector=exatrkx.Detector.load()
         )
         options = exatrkx.FirstPassOptions(
-            min_layers=8, min_pt=0.125, max_random=0.125, min_hits=0
+            min_layers=8, min_pt=0.125, max_random=0.125, min_event_hits=0
         )
         both = exatrkx.learn_first_pass(self.model, [event], options=options)
         self.assertEqual(both.first_pass_options, options)

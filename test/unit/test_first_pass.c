@@ -201,7 +201,7 @@ ETX_TEST(test_first_pass_learns_the_detector)
     ck_assert_int_eq(etx_model_has_stage(completed, ETX_STAGE_FIRST_PASS), 0);
     ck_assert_ok(etx_model_first_pass_options(&options, model));
     ck_assert_int_eq(options.min_layers, 7);
-    ck_assert_int_eq(options.min_hits, 0);
+    ck_assert_int_eq(options.min_event_hits, 0);
     ck_assert_int_eq(table->n_seeds, 4);
     ck_assert_mem_eq(table->seed, seeds, sizeof seeds);
     ck_assert_float_eq_tol(table->beam[0], 0.0f, 10.0f);
@@ -497,7 +497,7 @@ ETX_TEST(test_first_pass_before_training, .rows = 2)
     etx_trainer_free(trainer);
 }
 
-/* Smaller events than min_hits are left to the networks. */
+/* Smaller events than min_event_hits are left to the networks. */
 ETX_TEST(test_first_pass_of_dense_events)
 {
     scoped_model *model = learned_model(NULL);
@@ -509,7 +509,8 @@ ETX_TEST(test_first_pass_of_dense_events)
     for (int32_t more = 0; more < 2; more++) {
         scoped_tracks *tracks = NULL;
 
-        model->first_pass_options.min_hits = (int32_t)sample->n_hits + more;
+        model->first_pass_options.min_event_hits =
+            (int32_t)sample->n_hits + more;
         ck_assert_ok(etx_find_tracks(&tracks, context, model, event));
         ck_assert_ok(
             etx_context_timing(&timing, context, ETX_STAGE_FIRST_PASS));

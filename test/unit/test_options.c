@@ -162,7 +162,7 @@ static const char *const bounds[] = {
     "min_layers 0..20, min_pt 0.01..inf, "
     "passes 1..8",
     "min_layers 3..20, min_pt 0.01..inf, max_distance 0..inf, "
-    "max_random 0..inf, min_hits 0..2147483647",
+    "max_random 0..inf, min_event_hits 0..2147483647",
     "units 0..1, use_triplets 0..1, min_pt 0..inf, tail 0..0.499, "
     "margin 0..1000",
     "field -100..100, material 0..10, mass 0..1000, "

@@ -28,7 +28,8 @@ ETX_TEST(test_stages_are_the_pipeline)
     scoped_tracks *completed = NULL;
     etx_stage_timing timing[ETX_N_STAGES];
 
-    job.model->first_pass_options.min_hits = INT32_MAX; /* networks alone */
+    job.model->first_pass_options.min_event_hits =
+        INT32_MAX; /* networks alone */
     job_find(&job);
     for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
         timing[stage].struct_size = sizeof timing[stage];

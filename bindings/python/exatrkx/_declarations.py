@@ -217,7 +217,7 @@ class etx_first_pass_options(c.Structure):
         ("min_pt", c.c_float),
         ("max_distance", c.c_float),
         ("max_random", c.c_float),
-        ("min_hits", c.c_int32),
+        ("min_event_hits", c.c_int32),
     ]
 
 

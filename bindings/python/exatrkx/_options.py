@@ -108,7 +108,7 @@ class FirstPassOptions(Options):
     # 0.1
     max_random: float = 0.1
     # etx_find_tracks has no first pass in events of fewer hits; default 0
-    min_hits: int = 0
+    min_event_hits: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

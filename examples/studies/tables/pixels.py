@@ -26,7 +26,7 @@ FEW_LAYERS = (
     "label.min_hits=3",
     "first_pass.min_layers=4",
     "completion.min_layers=4",
-    "first_pass.min_hits=0",
+    "first_pass.min_event_hits=0",
 )
 CUTS = ((0.6, 2.5), (0.9, 4.0), (0.1, 4.0))  # pT above, GeV; largest abs(eta)
 MIN_HITS = 3  # of a particle in the pixels

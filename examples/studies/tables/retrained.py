@@ -39,7 +39,7 @@ PASSES = 3
 STAGES = ("filter", "gnn")
 LEARNING_RATE = 0.003
 # Networks without a first pass and new tracks.
-ALONE = "first_pass.min_hits=2147483647", "completion.min_layers=0"
+ALONE = "first_pass.min_event_hits=2147483647", "completion.min_layers=0"
 VARIANTS = {  # of shrink, before the training and after each stage
     "`--narrow 0.5`": ("--narrow 0.5", ""),
     "`--quantise int8`": ("", "--quantise int8"),

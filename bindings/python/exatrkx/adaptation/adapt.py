@@ -163,7 +163,7 @@ class Adaptation:
 
     def _with_first_pass(self, model: Model, n_layers: int) -> Model:
         min_pt = max(FIRST_PASS_PT * self.facts.wanted.min_pt, MIN_FIRST_PASS_PT)
-        options = FirstPassOptions(min_layers=n_layers, min_hits=0, min_pt=min_pt)
+        options = FirstPassOptions(min_layers=n_layers, min_pt=min_pt)
         return learn_first_pass(model, self.training, options=options)
 
     def _to_train(self, model: Model) -> Model:
