@@ -537,7 +537,7 @@ static int rank_validate(struct rank *rank)
 
     if (rank->options->validation.count == 0)
         return agree(rank);
-    RANK_CHECK(rank, etx_trainer_validate(rank->trainer, &rank->validation),
+    RANK_CHECK(rank, etx_trainer_validate(&rank->validation, rank->trainer),
         "validation");
     if (rank->number == 0) {
         training_print_validation(report, count_hits(rank));
@@ -568,7 +568,7 @@ static int run_step(struct rank *rank)
     RANK_CHECK(
         rank, etx_dist_get_statistics(&before, team_dist(rank)), "training");
     RANK_CHECK(
-        rank, etx_trainer_step(rank->trainer, &rank->report), "training");
+        rank, etx_trainer_step(&rank->report, rank->trainer), "training");
     RANK_CHECK(
         rank, etx_dist_get_statistics(&after, team_dist(rank)), "training");
     rank->spent.all += program_now() - begin;

@@ -33,7 +33,7 @@ static etx_status train(const etx_event *event, const char *path)
     if (status == ETX_OK)
         status = etx_trainer_add_event(trainer, event, 0);
     while (status == ETX_OK && !etx_trainer_is_finished(trainer)) {
-        status = etx_trainer_step(trainer, &report);
+        status = etx_trainer_step(&report, trainer);
         if (status == ETX_OK)
             printf(
                 "step %lld: loss %.4f\n", (long long)report.step, report.loss);

@@ -71,7 +71,7 @@ static void step(struct bench *bench, int32_t r)
 {
     etx_training_report report = {.struct_size = sizeof report};
 
-    DO(etx_trainer_step(bench->trainer[r], &report));
+    DO(etx_trainer_step(&report, bench->trainer[r]));
 }
 
 struct work {

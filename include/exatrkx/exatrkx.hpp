@@ -786,12 +786,12 @@ class Trainer : public Handle<etx_trainer, etx_trainer_free>
 
   private:
     etx_training_report report(
-        etx_status (*function)(etx_trainer *, etx_training_report *))
+        etx_status (*function)(etx_training_report *, etx_trainer *))
     {
         etx_training_report out{};
 
         out.struct_size = sizeof out;
-        check(function(get(), &out));
+        check(function(&out, get()));
         return out;
     }
 };

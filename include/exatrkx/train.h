@@ -251,13 +251,13 @@ ETX_API int32_t etx_trainer_is_finished(const etx_trainer *trainer);
 /* One optimiser step; the caller sets report->struct_size. ETX_ERR_ARGUMENT
  * after the last step of the schedule, and without events to train on. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_step(
-    etx_trainer *trainer, etx_training_report *report);
+    etx_training_report *report, etx_trainer *trainer);
 
 /* Evaluate the stage on the validation events (ETX_ERR_ARGUMENT without); sets
  * its radius or cut in the model when the config requests an efficiency. The
  * caller sets report->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_validate(
-    etx_trainer *trainer, etx_training_report *report);
+    etx_training_report *report, etx_trainer *trainer);
 
 /* Write a checkpoint atomically: parameters, moments, step, counters and a hash
  * of the config; ETX_ERR_IO. Training that resumes from it gives the same bits,

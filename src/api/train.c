@@ -149,7 +149,7 @@ done:
     return status;
 }
 
-etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
+etx_status etx_trainer_step(etx_training_report *report, etx_trainer *trainer)
 {
     ETX_FORWARD_IN(trainer->context,
         make_report(report, trainer, etx_trainer_run_step), ETX_GIVEN(trainer),
@@ -157,7 +157,7 @@ etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
 }
 
 etx_status etx_trainer_validate(
-    etx_trainer *trainer, etx_training_report *report)
+    etx_training_report *report, etx_trainer *trainer)
 {
     ETX_FORWARD_IN(trainer->context,
         make_report(report, trainer, etx_trainer_run_validation),

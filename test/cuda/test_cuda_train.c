@@ -227,7 +227,7 @@ ETX_TEST(test_cuda_train_goes_back)
         (size_t)trainer->stage->network->n_values * sizeof(float);
 
     while (!report.is_rollback) {
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
         ck_assert_int_lt(report.step, 20);
     }
     ck_assert_ok(etx_train_state_to_host(&trainer->state));

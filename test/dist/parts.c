@@ -97,8 +97,8 @@ static void check_training(const struct test *test)
         etx_training_report one = {.struct_size = sizeof one};
         etx_training_report all = {.struct_size = sizeof all};
 
-        DO(etx_trainer_step(alone, &one));
-        DO(etx_trainer_step(shared, &all));
+        DO(etx_trainer_step(&one, alone));
+        DO(etx_trainer_step(&all, shared));
         check_near(test, all.loss, one.loss, "loss");
         check_near(test, all.gradient_norm, one.gradient_norm, "gradient");
         check_same(test, all.gradient_norm);

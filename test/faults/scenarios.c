@@ -485,14 +485,14 @@ CALL(step)
 {
     etx_training_report report = {.struct_size = sizeof report};
 
-    return etx_trainer_step(world->bench.trainer, &report);
+    return etx_trainer_step(&report, world->bench.trainer);
 }
 
 CALL(validate)
 {
     etx_training_report report = {.struct_size = sizeof report};
 
-    return etx_trainer_validate(world->bench.trainer, &report);
+    return etx_trainer_validate(&report, world->bench.trainer);
 }
 
 CALL(save_checkpoint)
@@ -632,10 +632,10 @@ static void *train_rank(void *argument)
     etx_status status = join(rank);
 
     if (status == ETX_OK)
-        status = etx_trainer_step(rank->bench.trainer, &report);
+        status = etx_trainer_step(&report, rank->bench.trainer);
     /* Ranks with parts wait for each other in every layer, which takes long. */
     if (status == ETX_OK && rank->world->option < FAULTS_PARTS)
-        status = etx_trainer_validate(rank->bench.trainer, &report);
+        status = etx_trainer_validate(&report, rank->bench.trainer);
     return note(rank, status);
 }
 

@@ -81,8 +81,8 @@ static void make_checkpoint(void)
         etx_trainer_create(&trainer, context, config, NULL) == ETX_OK &&
             etx_trainer_add_event(trainer, events[0], 0) == ETX_OK &&
             etx_trainer_add_event(trainer, events[1], 1) == ETX_OK &&
-            etx_trainer_step(trainer, &report) == ETX_OK &&
-            etx_trainer_validate(trainer, &report) == ETX_OK &&
+            etx_trainer_step(&report, trainer) == ETX_OK &&
+            etx_trainer_validate(&report, trainer) == ETX_OK &&
             etx_trainer_save_checkpoint(trainer, fuzz_path("checkpoint")) ==
                 ETX_OK,
         "no checkpoint");
@@ -178,9 +178,9 @@ static etx_status use_checkpoint(const uint8_t *data, size_t size)
         return status;
     }
     if (!etx_trainer_is_finished(trainer))
-        status = etx_trainer_step(trainer, &report);
+        status = etx_trainer_step(&report, trainer);
     if (status == ETX_OK)
-        status = etx_trainer_validate(trainer, &report);
+        status = etx_trainer_validate(&report, trainer);
     fuzz_require(etx_trainer_load_checkpoint(trainer,
                      fuzz_file(0, files[1].data, files[1].size)) == ETX_OK,
         "the good checkpoint is refused");

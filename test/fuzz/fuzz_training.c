@@ -69,9 +69,9 @@ static etx_status train(etx_trainer *trainer)
         status = etx_trainer_add_event(trainer, events[k], k == N_EVENTS - 1);
     for (int32_t n = 0; n < 2 && status == ETX_OK; n++)
         if (!etx_trainer_is_finished(trainer))
-            status = etx_trainer_step(trainer, &report);
+            status = etx_trainer_step(&report, trainer);
     if (status == ETX_OK)
-        status = etx_trainer_validate(trainer, &report);
+        status = etx_trainer_validate(&report, trainer);
     if (status == ETX_OK) {
         save_and_load(trainer);
         make_model(trainer);

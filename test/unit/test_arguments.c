@@ -313,8 +313,8 @@ ETX_TEST(test_arguments_training)
         etx_trainer_set_parts(A(0, o.trainer), 1, 0, ETX_PARTITION_PHI, NULL),
         "trainer");
     EACH_NULL(
-        etx_trainer_step(A(0, o.trainer), A(1, &report)), "trainer", "report");
-    EACH_NULL(etx_trainer_validate(A(0, o.trainer), A(1, &report)), "trainer",
+        etx_trainer_step(A(1, &report), A(0, o.trainer)), "trainer", "report");
+    EACH_NULL(etx_trainer_validate(A(1, &report), A(0, o.trainer)), "trainer",
         "report");
     EACH_NULL(etx_trainer_save_checkpoint(A(0, o.trainer), A(1, "none")),
         "trainer", "path");
@@ -485,8 +485,8 @@ ETX_TEST(test_arguments_numbers_of_trainers)
     ck_assert_refused(
         etx_trainer_set_parts(o.trainer, 1, 1, ETX_PARTITION_PHI, NULL),
         "part 1");
-    ck_assert_refused(etx_trainer_validate(o.trainer, &report), "report");
-    ck_assert_refused(etx_trainer_step(o.trainer, &report), "report");
+    ck_assert_refused(etx_trainer_validate(&report, o.trainer), "report");
+    ck_assert_refused(etx_trainer_step(&report, o.trainer), "report");
     ck_assert_refused(etx_gradient_sum(slices, 1, -1), "n_slices -1");
     ck_assert_refused(etx_gradient_sum(slices, -1, 1), "n_values -1");
 }

@@ -135,7 +135,7 @@ static void train(struct training *training, int32_t rank)
     etx_trainer *trainer = training->bench[rank].trainer;
     etx_training_report report = {.struct_size = sizeof report};
 
-    ck_assert_ok(etx_trainer_step(trainer, &report));
+    ck_assert_ok(etx_trainer_step(&report, trainer));
     training->loss[rank] = report.loss;
     training->norm[rank] = report.gradient_norm;
     train_bench_steps(trainer, 4);
@@ -230,7 +230,7 @@ ETX_TEST(test_dist_parts_training_refused)
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, NULL),
         ETX_ERR_ARGUMENT, "exchange is NULL");
     ck_assert_ok(etx_trainer_set_parts(bench.trainer, 1, 0, 0, NULL));
-    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    ck_assert_ok(etx_trainer_step(&report, bench.trainer));
     train_bench_close(&bench);
 }
 
@@ -243,7 +243,7 @@ static void train_unlike(struct rank_thread *thread, void *argument)
 
     ck_assert_ok(etx_dist_trainer_set_parts(trainer, thread->dist,
         thread->rank == 0 ? ETX_PARTITION_PHI : ETX_PARTITION_KD));
-    ck_assert_fails(etx_trainer_step(trainer, &report), ETX_ERR_FORMAT,
+    ck_assert_fails(etx_trainer_step(&report, trainer), ETX_ERR_FORMAT,
         "part 1 differs from part 0 in edges or owners");
 }
 
@@ -287,7 +287,7 @@ static void leave(void *user, etx_status status)
  * and nobody has changed. */
 static void check_failing(etx_trainer *trainer, struct failing *failing,
     int32_t rank, int64_t n,
-    etx_status (*call)(etx_trainer *trainer, etx_training_report *report))
+    etx_status (*call)(etx_training_report *report, etx_trainer *trainer))
 {
     const uint64_t before = etx_trainer_hash(trainer);
     etx_training_report report = {.struct_size = sizeof report};
@@ -295,7 +295,7 @@ static void check_failing(etx_trainer *trainer, struct failing *failing,
     failing->n_swaps = 0;
     failing->fail_after = rank == 1 ? n : 0;
     ck_assert_int_eq(
-        call(trainer, &report), rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
+        call(&report, trainer), rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
     ck_assert_int_eq(failing->n_swaps, n);
     failing->fail_after = 0;
     ck_assert_uint_eq(etx_trainer_hash(trainer), before);

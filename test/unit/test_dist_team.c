@@ -158,7 +158,7 @@ ETX_TEST(test_dist_team_first_step_agrees, .rows = 1 + 2 * N_HASHES)
     scoped_bench bench =
         train_bench_new(ETX_TRAIN_FILTER, 1, "{'sampling': {'graphs': 5}}");
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
-    ck_assert_int_eq(etx_trainer_step(bench.trainer, &report),
+    ck_assert_int_eq(etx_trainer_step(&report, bench.trainer),
         _i == 0 ? ETX_OK : ETX_ERR_FORMAT);
     ck_assert(lone.half[0] == (double)(version >> 32));
     ck_assert(lone.half[1] == (double)(version & UINT32_MAX));
@@ -180,7 +180,7 @@ static double hash_rates(struct train_bench *bench, const char *change)
     etx_trainer_free(bench->trainer);
     train_bench_add(bench, ETX_TRAIN_EMBEDDING, change);
     ck_assert_ok(etx_trainer_set_team(bench->trainer, &team));
-    ck_assert_ok(etx_trainer_step(bench->trainer, &report));
+    ck_assert_ok(etx_trainer_step(&report, bench->trainer));
     return lone.half[2 * N_HASHES - 1];
 }
 
@@ -243,8 +243,8 @@ ETX_TEST(test_dist_team_failures, .rows = 3)
         train_bench_new(ETX_TRAIN_FILTER, 1, "{'sampling': {'graphs': 5}}");
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
     etx_set_last_error("of an earlier call");
-    ck_assert_fails(_i == 1 ? etx_trainer_validate(bench.trainer, &report)
-                            : etx_trainer_step(bench.trainer, &report),
+    ck_assert_fails(_i == 1 ? etx_trainer_validate(&report, bench.trainer)
+                            : etx_trainer_step(&report, bench.trainer),
         _i == 0 ? ETX_ERR_DEVICE : ETX_ERR_IO, text[_i]);
 }
 
@@ -258,13 +258,13 @@ ETX_TEST(test_dist_team_validations_synchronise)
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
-    ck_assert_ok(etx_trainer_validate(bench.trainer, &report));
+    ck_assert_ok(etx_trainer_validate(&report, bench.trainer));
     n_first = lone.n_sums;
     lone.n_sums = 1;
     for (int k = 0; k < 3; k++)
         ck_assert_ok(etx_trainer_add_event_of_rank(bench.trainer,
             bench.event[0], etx_event_n_hits(bench.event[0]), 0, 1));
-    ck_assert_ok(etx_trainer_validate(bench.trainer, &report));
+    ck_assert_ok(etx_trainer_validate(&report, bench.trainer));
     /* The free event is the other rank's, which has less work. */
     ck_assert_int_eq(lone.n_sums, n_first + 2);
 }

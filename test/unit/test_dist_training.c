@@ -27,7 +27,7 @@ static void step(struct group *group, int32_t rank, etx_trainer *trainer)
         (size_t)trainer->stage->network->n_values * sizeof(float);
 
     group->step[rank].struct_size = sizeof group->step[rank];
-    ck_assert_ok(etx_trainer_step(trainer, &group->step[rank]));
+    ck_assert_ok(etx_trainer_step(&group->step[rank], trainer));
     group->hash[rank] = etx_trainer_hash(trainer);
     if (group->gradient[rank] != NULL)
         memcpy(group->gradient[rank], trainer->state.gradient, bytes);
@@ -109,7 +109,7 @@ static void hang_on_rank_1(struct rank_thread *thread, void *argument)
     ck_assert_ok(etx_dist_team(&team, thread->dist));
     ck_assert_ok(etx_trainer_set_team(own.trainer, &team));
     ck_assert_fails(
-        etx_trainer_step(own.trainer, &report), ETX_ERR_IO, "within 100 ms");
+        etx_trainer_step(&report, own.trainer), ETX_ERR_IO, "within 100 ms");
     train_bench_leave(&own);
 }
 

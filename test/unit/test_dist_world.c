@@ -149,7 +149,7 @@ static void step_in_team(struct rank_thread *thread, void *argument)
     open_bench(&bench, thread->rank, row);
     ck_assert_ok(etx_dist_team(&team, thread->dist));
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
-    expect(etx_trainer_step(bench.trainer, &report),
+    expect(etx_trainer_step(&report, bench.trainer),
         "rank 1 differs from rank 0", trainings[row].piece);
 }
 
@@ -162,7 +162,7 @@ static void step_in_parts(struct rank_thread *thread, void *argument)
     open_bench(&bench, thread->rank, row);
     ck_assert_ok(etx_dist_trainer_set_parts(
         bench.trainer, thread->dist, ETX_PARTITION_PHI));
-    expect(etx_trainer_step(bench.trainer, &report),
+    expect(etx_trainer_step(&report, bench.trainer),
         "part 1 differs from part 0",
         trainings[row].more_events ? NULL : trainings[row].piece);
 }
@@ -276,7 +276,7 @@ static void wait_in_vain(struct rank_thread *thread, void *argument)
     }
     if (!in_step)
         etx_set_cancel(is_late, &latest);
-    ck_assert_fails(in_step ? etx_trainer_step(bench.trainer, &report)
+    ck_assert_fails(in_step ? etx_trainer_step(&report, bench.trainer)
                             : etx_dist_barrier(thread->dist),
         ETX_ERR_CANCELLED, "cancelled by the caller");
     ck_assert_double_lt(wall_time() - latest, 0.3);

@@ -280,7 +280,7 @@ ETX_TEST(test_recorded_trainings, .rows = ROWS(trainings))
     train_bench_open_in(&bench, etx_test_context_level(1, ETX_CPU_REF),
         trainings[_i].stage, trainings[_i].change);
     for (int k = 0; k < 5; k++)
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
     const etx_training_report end = train_bench_validate(bench.trainer);
     const double numbers[N_RECORDED] = {
         report.loss, report.gradient_norm, end.efficiency, end.purity};

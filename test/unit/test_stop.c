@@ -241,7 +241,7 @@ static etx_status run_step(void *argument)
     struct work *work = argument;
     etx_training_report report = {.struct_size = sizeof report};
 
-    return etx_trainer_step(work->bench.trainer, &report);
+    return etx_trainer_step(&report, work->bench.trainer);
 }
 
 static etx_status run_validate(void *argument)
@@ -249,7 +249,7 @@ static etx_status run_validate(void *argument)
     struct work *work = argument;
     etx_training_report report = {.struct_size = sizeof report};
 
-    return etx_trainer_validate(work->bench.trainer, &report);
+    return etx_trainer_validate(&report, work->bench.trainer);
 }
 
 static etx_status run_add_event(void *argument)

@@ -101,7 +101,7 @@ ETX_TEST(test_train_cache_damaged, .rows = 2)
     ck_assert_int_eq(count_files(folder, path, sizeof path), 1);
     train_bench_write(path, damaged[_i], sizeof damaged[_i]);
     train_bench_steps(bench.trainer, 1);
-    status = etx_trainer_validate(bench.trainer, &report);
+    status = etx_trainer_validate(&report, bench.trainer);
     ck_assert_fails(status, ETX_ERR_FORMAT, path);
     etx_test_remove(folder);
 }
@@ -115,7 +115,7 @@ ETX_TEST(test_train_cache_no_folder)
         etx_trainer_set_cache(bench.trainer, NULL), ETX_ERR_ARGUMENT, "folder");
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, "/nonexistent"));
     ck_assert_fails(
-        etx_trainer_step(bench.trainer, &report), ETX_ERR_IO, "/nonexistent");
+        etx_trainer_step(&report, bench.trainer), ETX_ERR_IO, "/nonexistent");
 }
 
 /* --------------------------------------------------------- hostile files -- */

@@ -103,7 +103,7 @@ static void train(
 {
     out->step.struct_size = sizeof out->step;
     for (int32_t k = first; k < end && !etx_trainer_is_finished(trainer); k++) {
-        ck_assert_ok(etx_trainer_step(trainer, &out->step));
+        ck_assert_ok(etx_trainer_step(&out->step, trainer));
         out->n_steps++;
         if (k % 3 == 2)
             out->validation = train_bench_validate(trainer);

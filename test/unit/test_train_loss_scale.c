@@ -47,8 +47,8 @@ ETX_TEST(test_train_loss_scale_same_bits, .rows = N_CASES)
     scoped_bench plain = train_bench_new(cases[_i].stage, 1, cases[_i].plain);
     scoped_bench scaled = train_bench_new(cases[_i].stage, 1, cases[_i].scaled);
     for (int k = 0; k < 10; k++) {
-        ck_assert_ok(etx_trainer_step(plain.trainer, &report[0]));
-        ck_assert_ok(etx_trainer_step(scaled.trainer, &report[1]));
+        ck_assert_ok(etx_trainer_step(&report[0], plain.trainer));
+        ck_assert_ok(etx_trainer_step(&report[1], scaled.trainer));
         ck_assert_double_eq(report[0].loss, report[1].loss);
         ck_assert_double_eq(report[0].gradient_norm, report[1].gradient_norm);
         ck_assert_double_eq(report[1].loss_scale, 1024.0 * (1 << k / 3));
@@ -88,7 +88,7 @@ ETX_TEST(test_train_loss_scale_skips)
     const struct etx_network *network = bench.trainer->stage->network;
     for (int k = 1; k <= 60; k++) {
         copy_state(&before, &bench);
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
         ck_assert_int_eq(report.step, k);
         ck_assert_double_eq(report.loss_scale, scale);
         ck_assert_int_eq(report.is_skipped, !isfinite(report.gradient_norm));
@@ -127,7 +127,7 @@ ETX_TEST(test_train_loss_scale_counts_updates)
     const struct etx_network *network = bench.trainer->stage->network;
     do {
         copy_state(&before, &bench);
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
     } while (report.is_skipped);
     ck_assert_int_gt(report.step, 1);
     for (int64_t k = 0; k < network->n_values; k++)
@@ -149,10 +149,10 @@ ETX_TEST(test_train_loss_scale_ends)
         ETX_TRAIN_FILTER, 1, "{'loss_scaling': {'initial': 4}}");
     bench.trainer->stage->network->value[0] = INFINITY;
     for (int k = 0; k < 2; k++) {
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
         ck_assert_int_eq(report.is_skipped, 1);
     }
-    status = etx_trainer_step(bench.trainer, &report);
+    status = etx_trainer_step(&report, bench.trainer);
     ck_assert_fails(status, ETX_ERR_ARGUMENT, "not finite");
     ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 1.0);
 }

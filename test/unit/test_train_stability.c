@@ -34,7 +34,7 @@ ETX_TEST(test_train_stability_rolls_back)
             memcpy(
                 kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
         }
-        ck_assert_ok(etx_trainer_step(trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, trainer));
         ck_assert_int_lt(trainer->progress.step, 20);
     }
     ck_assert_int_eq(report.is_rollback, 1);
@@ -54,11 +54,11 @@ ETX_TEST(test_train_stability_draws_again)
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     while (report.n_rollbacks == 0) {
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
         if (!report.is_rollback)
             before[report.step] = report.loss;
     }
-    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    ck_assert_ok(etx_trainer_step(&report, bench.trainer));
     ck_assert_int_eq(report.is_rollback, 0);
     ck_assert_double_ne(report.loss, before[report.step]);
 }
@@ -71,7 +71,7 @@ ETX_TEST(test_train_stability_gives_up)
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     for (int k = 0; k < 60 && status == ETX_OK; k++)
-        status = etx_trainer_step(bench.trainer, &report);
+        status = etx_trainer_step(&report, bench.trainer);
     (void)snprintf(step, sizeof step, "step %d: loss",
         (int)bench.trainer->progress.step + 1);
     ck_assert_fails(status, ETX_ERR_LIMIT, step);
@@ -91,12 +91,12 @@ ETX_TEST(test_train_stability_not_finite, .rows = 2)
     for (int64_t k = 0; k < bench.trainer->stage->network->n_values; k++)
         bench.trainer->stage->network->value[k] = NAN;
     if (_i) {
-        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, bench.trainer));
         ck_assert_int_eq(report.is_rollback, 1);
         ck_assert_int_eq(report.step, 0);
         ck_assert(isfinite(bench.trainer->stage->network->value[0]));
     } else {
-        ck_assert_fails(etx_trainer_step(bench.trainer, &report),
+        ck_assert_fails(etx_trainer_step(&report, bench.trainer),
             ETX_ERR_ARGUMENT, "not finite");
     }
 }
@@ -200,10 +200,10 @@ ETX_TEST(test_train_stability_report_size)
     memset(&report, 0x55, sizeof report);
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     report.struct_size = (uint32_t)sizeof report - 8;
-    ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT,
+    ck_assert_fails(etx_trainer_step(&report, bench.trainer), ETX_ERR_ARGUMENT,
         "struct_size");
     ck_assert_int_eq(report.step, 0x5555555555555555);
     report.struct_size = sizeof report;
-    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    ck_assert_ok(etx_trainer_step(&report, bench.trainer));
     ck_assert_int_eq(report.step, 1);
 }

@@ -51,7 +51,7 @@ ETX_TEST(test_train_steps_end)
     ck_assert_int_eq(etx_trainer_is_new(bench.trainer), 1);
     train_bench_steps(bench.trainer, 20);
     ck_assert_int_eq(etx_trainer_steps_done(bench.trainer), 20);
-    ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT,
+    ck_assert_fails(etx_trainer_step(&report, bench.trainer), ETX_ERR_ARGUMENT,
         "step 21 is beyond the schedule's 20");
 }
 
@@ -64,7 +64,7 @@ ETX_TEST(test_train_steps_threshold_is_exported)
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     train_bench_steps(bench.trainer, 5);
-    ck_assert_ok(etx_trainer_validate(bench.trainer, &report));
+    ck_assert_ok(etx_trainer_validate(&report, bench.trainer));
     ck_assert(report.threshold > 0.0 && report.threshold != 0.5);
     ck_assert_ok(etx_trainer_model(&model, bench.trainer));
     ck_assert_ok(etx_label_options_init(&label, sizeof label));
@@ -176,7 +176,7 @@ static struct first_steps first_steps(const char *plain, const char *changed)
         .report = {.struct_size = sizeof steps.report}};
 
     for (int b = 0; b < 2; b++)
-        ck_assert_ok(etx_trainer_step(steps.bench[b].trainer, &steps.report));
+        ck_assert_ok(etx_trainer_step(&steps.report, steps.bench[b].trainer));
     return steps;
 }
 

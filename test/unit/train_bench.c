@@ -107,7 +107,7 @@ void train_bench_steps(etx_trainer *trainer, int n)
     etx_training_report report = {.struct_size = sizeof report};
 
     for (int k = 0; k < n; k++)
-        ck_assert_ok(etx_trainer_step(trainer, &report));
+        ck_assert_ok(etx_trainer_step(&report, trainer));
 }
 
 const char *train_bench_path(void)
@@ -162,7 +162,7 @@ etx_training_report train_bench_validate(etx_trainer *trainer)
 {
     etx_training_report report = {.struct_size = sizeof report};
 
-    ck_assert_ok(etx_trainer_validate(trainer, &report));
+    ck_assert_ok(etx_trainer_validate(&report, trainer));
     return report;
 }
 

@@ -273,7 +273,7 @@ static void use_report(etx_context *context, const etx_event *event)
     if (fails("trainer", etx_trainer_create(&trainer, context, config, NULL)) ||
         fails("event", etx_trainer_add_event(trainer, event, 0)))
         return;
-    if (!fails("step", etx_trainer_step(trainer, &guarded.report)))
+    if (!fails("step", etx_trainer_step(&guarded.report, trainer)))
         printf("step %d, loss %.17g, best %d\n", (int)guarded.report.step,
             guarded.report.loss, (int)guarded.report.is_best);
     check_guard(&guarded.guard);

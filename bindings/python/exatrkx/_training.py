@@ -144,7 +144,7 @@ class Trainer(_handle.Handle):
             struct_size=ctypes.sizeof(etx_training_report)
         )
         with self._context._use():
-            _library.call(name, self._pointer, ctypes.byref(report))
+            _library.call(name, ctypes.byref(report), self._pointer)
         values = {
             field: getattr(report, field)
             for field in TrainingReport.__dataclass_fields__
