@@ -197,7 +197,7 @@ static int rank_failed(
     rank->result = PROGRAM_FAILED;
     if (rank->n_ranks == 1)
         (void)program_failed(subject);
-    else if (status != ETX_ERR_CANCELLED)
+    else if (status != ETX_ERR_RANK)
         (void)program_error(
             "rank %d: %s: %s", (int)rank->number, subject, etx_last_error());
     return rank->result;

@@ -122,7 +122,7 @@ static etx_status agree(struct etx_comm *comm, etx_status status)
         return status;
     if (sum != ETX_OK || n_failed == 0)
         return sum;
-    return etx_dist_fail(ETX_ERR_CANCELLED,
+    return etx_dist_fail(ETX_ERR_RANK,
         "rank %d: %lld of %d ranks have no device", (int)comm->rank,
         (long long)n_failed, (int)comm->n_ranks);
 }

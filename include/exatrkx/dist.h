@@ -8,9 +8,9 @@
  * returned, failed or not. Manual: docs/distributed.md.
  *
  * Errors as in exatrkx.h; also ETX_ERR_IO when a rank did not arrive within the
- * deadline and ETX_ERR_CANCELLED when another rank failed, or when the caller
- * cancels (etx_set_cancel, cancel of the context) while the rank waits for
- * others, which breaks the group, too.
+ * deadline and ETX_ERR_RANK when another rank failed or the group is broken. A
+ * caller that cancels (etx_set_cancel, cancel of the context) while the rank
+ * waits for others breaks the group, too.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DIST_H
@@ -127,7 +127,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
 /* Every rank computes one part of a graph (graph.h). All ranks call the
  * functions of this section together, with the same graph, model and event or
  * the same trainer; differing arguments are not always detected. When a rank
- * fails, the calls of the others fail with ETX_ERR_CANCELLED and the group
+ * fails, the calls of the others fail with ETX_ERR_RANK and the group
  * stays usable: the ranks agree before any of them writes, so every trainer is
  * as it was before the step or validation. When a rank died or was late
  * (ETX_ERR_IO) the group is broken, and trainers may differ by that step. */

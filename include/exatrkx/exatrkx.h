@@ -68,6 +68,7 @@ typedef int32_t etx_status;
 #define ETX_ERR_DEVICE      (-6) /* the device or its driver failed */
 #define ETX_ERR_LIMIT       (-7) /* above a stated bound */
 #define ETX_ERR_CANCELLED   (-8) /* stopped by the caller's cancel callback */
+#define ETX_ERR_RANK        (-9) /* another rank failed (dist.h) */
 
 /* "MAJOR.MINOR.PATCH" of the loaded library. Static storage. */
 ETX_API const char *etx_version(void);

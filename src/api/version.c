@@ -17,6 +17,7 @@ static const char *const status_names[] = {
     "ETX_ERR_DEVICE",
     "ETX_ERR_LIMIT",
     "ETX_ERR_CANCELLED",
+    "ETX_ERR_RANK",
 };
 
 const char *etx_version(void)

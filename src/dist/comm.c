@@ -40,7 +40,7 @@ static etx_status check(const struct etx_comm *comm, const char *operation)
 {
     if (!comm->is_broken)
         return ETX_OK;
-    return etx_dist_fail(ETX_ERR_CANCELLED,
+    return etx_dist_fail(ETX_ERR_RANK,
         "%s: the ranks are no longer together after an earlier failure",
         operation);
 }

@@ -5,7 +5,7 @@
  * returns when this rank's part is done. A rank that does not arrive within
  * the deadline makes the others fail with ETX_ERR_IO and a message that names
  * the operation; one that aborts (etx_comm_abort) makes them fail with
- * ETX_ERR_CANCELLED. After a failure the group is broken: every later call
+ * ETX_ERR_RANK. After a failure the group is broken: every later call
  * fails immediately, and the contents of the failed call's buffers are
  * undefined. No rank accesses the buffers of a call that has returned, failed
  * or not.
@@ -31,7 +31,7 @@ enum etx_comm_type { ETX_COMM_F32, ETX_COMM_F64, ETX_COMM_I64 };
 /* The operations of a transport. Counts are of elements of `size` bytes.
  * Buffers do not overlap and are in host memory, but for share. The wrappers
  * below have checked arguments and measure time; a transport returns ETX_ERR_IO
- * itself when comm->deadline seconds have passed, and ETX_ERR_CANCELLED when
+ * itself when comm->deadline seconds have passed, and ETX_ERR_RANK when
  * another rank aborted. */
 struct etx_comm_transport {
     const char *name; /* "threads", "mpi", ... */

@@ -35,7 +35,7 @@ static etx_status agree(struct etx_dist *dist, etx_status status)
         return status;
     if (sum != ETX_OK || n_failed == 0)
         return sum;
-    return etx_dist_fail(ETX_ERR_CANCELLED,
+    return etx_dist_fail(ETX_ERR_RANK,
         "rank %d: %lld of %d ranks failed, and with them what all of them do "
         "together",
         (int)dist->comm->rank, (long long)n_failed, (int)dist->comm->n_ranks);

@@ -73,8 +73,8 @@ static etx_status fail_late(
 static etx_status find_break(const struct group *group, const char *operation)
 {
     if (group->aborted_rank >= 0)
-        return etx_dist_fail(ETX_ERR_CANCELLED, "%s: rank %d gave up",
-            operation, (int)group->aborted_rank);
+        return etx_dist_fail(ETX_ERR_RANK, "%s: rank %d gave up", operation,
+            (int)group->aborted_rank);
     if (group->late_rank >= 0)
         return etx_dist_fail(ETX_ERR_IO,
             "%s: rank %d waited longer than its deadline", operation,

@@ -156,8 +156,8 @@ static void leave_group(struct rank *rank, etx_dist *dist)
     rank->status = etx_dist_barrier(dist); /* all have opened */
     if (etx_dist_rank(dist) == etx_dist_n_ranks(dist) - 1)
         etx_dist_give_up(dist);
-    rank->n_wrong = (etx_dist_barrier(dist) != ETX_ERR_CANCELLED) +
-                    (etx_dist_barrier(rank->host) != ETX_ERR_CANCELLED);
+    rank->n_wrong = (etx_dist_barrier(dist) != ETX_ERR_RANK) +
+                    (etx_dist_barrier(rank->host) != ETX_ERR_RANK);
 }
 
 SHIM_TEST(test_cuda_shim_nccl_give_up)

@@ -535,7 +535,7 @@ static etx_status run_ranks(struct rank *rank, void *(*run)(void *))
     SPARED(ck_assert_int_eq(pthread_create(&other, NULL, run, &rank[1]), 0));
     (void)run(&rank[0]);
     SPARED(ck_assert_int_eq(pthread_join(other, NULL), 0));
-    r = rank[0].status == ETX_OK || rank[0].status == ETX_ERR_CANCELLED;
+    r = rank[0].status == ETX_OK || rank[0].status == ETX_ERR_RANK;
     etx_set_last_error(rank[r].message);
     return rank[r].status;
 }

@@ -23,7 +23,7 @@ static void fail_and_score(struct rank_thread *thread, void *argument)
     ck_assert_status(etx_dist_graph_score(job.graph, thread->dist,
                          is_failing ? small : job.context, job.model, job.event,
                          ETX_PARTITION_PHI),
-        is_failing ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
+        is_failing ? ETX_ERR_MEMORY : ETX_ERR_RANK);
     ck_assert_int_eq(
         strstr(etx_last_error(), "1 of 4 ranks") == NULL, is_failing);
     ck_assert_refused(etx_dist_graph_score(job.graph, thread->dist, job.context,
@@ -58,7 +58,7 @@ static void cancel_and_score(struct rank_thread *thread, void *argument)
         ck_assert_int_eq(nanosleep(&late, NULL), 0);
     ck_assert_status(etx_dist_graph_score(job.graph, thread->dist, job.context,
                          job.model, job.event, ETX_PARTITION_KD),
-        ETX_ERR_CANCELLED);
+        thread->rank == FAILING_RANK ? ETX_ERR_CANCELLED : ETX_ERR_RANK);
     etx_set_cancel(NULL, NULL);
     ck_assert_ok(etx_dist_graph_score(job.graph, thread->dist, job.context,
         job.model, job.event, ETX_PARTITION_KD));
@@ -295,7 +295,7 @@ static void check_failing(etx_trainer *trainer, struct failing *failing,
     failing->n_swaps = 0;
     failing->fail_after = rank == 1 ? n : 0;
     ck_assert_int_eq(
-        call(&report, trainer), rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
+        call(&report, trainer), rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_RANK);
     ck_assert_int_eq(failing->n_swaps, n);
     failing->fail_after = 0;
     ck_assert_uint_eq(etx_trainer_hash(trainer), before);

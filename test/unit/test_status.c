@@ -25,9 +25,10 @@ static const struct {
     {ETX_ERR_DEVICE, "ETX_ERR_DEVICE"},
     {ETX_ERR_LIMIT, "ETX_ERR_LIMIT"},
     {ETX_ERR_CANCELLED, "ETX_ERR_CANCELLED"},
+    {ETX_ERR_RANK, "ETX_ERR_RANK"},
     {999, "unknown"},
     {1, "unknown"},
-    {-9, "unknown"},
+    {-10, "unknown"},
     {INT32_MIN, "unknown"},
     {INT32_MAX, "unknown"},
 };

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._errors import FormatError as FormatError
     from ._errors import LimitError as LimitError
     from ._errors import OutOfMemoryError as OutOfMemoryError
+    from ._errors import RankError as RankError
     from ._errors import UnsupportedError as UnsupportedError
     from ._evaluation import Evaluation as Evaluation
     from ._evaluation import Rate as Rate
@@ -84,7 +85,7 @@ _NAMES_OF = {
     "_device_array": "DeviceArray",
     "plotting.display": "Page display",
     "_errors": "ArgumentError CancelledError DeviceError Error FileError "
-    "FormatError LimitError OutOfMemoryError UnsupportedError",
+    "FormatError LimitError OutOfMemoryError RankError UnsupportedError",
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
     "_events": "Events",

@@ -67,6 +67,12 @@ class CancelledError(Error):
     status = _declarations.ETX_ERR_CANCELLED
 
 
+class RankError(Error):
+    """Another rank of a training failed (ETX_ERR_RANK)."""
+
+    status = _declarations.ETX_ERR_RANK
+
+
 BY_STATUS = {kind.status: kind for kind in Error.__subclasses__()}
 for kind in (Error, *BY_STATUS.values()):
     kind.__module__ = "exatrkx"  # where users import it from

@@ -40,7 +40,7 @@ etx_status etx_partition_agree(const struct etx_train_partition *partition,
 
 /* A barrier at the end of a step or a validation, before anything is written
  * that lasts: a partition that failed after its last exchange would else be
- * noticed only at the next step. ETX_ERR_CANCELLED, or the status of the
+ * noticed only at the next step. ETX_ERR_RANK, or the status of the
  * exchange, when one failed. */
 etx_status etx_partition_barrier(const struct etx_train_partition *partition);
 
