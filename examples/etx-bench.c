@@ -33,7 +33,7 @@ struct report {
 };
 
 struct options {
-    const char *model, *hits, *stage, *json, *device, *read, *contexts;
+    const char *model, *hits, *stage, *out, *device, *read, *contexts;
     struct program_list events;
     int64_t n_threads, repeats, together;
 };
@@ -71,7 +71,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .text = &o->contexts},
         PROGRAM_THREADS_OPTION(&o->n_threads),
         PROGRAM_DEVICE_OPTION(&o->device),
-        {"json", "FILE", "write the table as JSON", .text = &o->json},
+        {"out", "FILE", "write the table as JSON", .text = &o->out},
         {"read", "FILE", "time reading a hits file instead", .text = &o->read},
     };
 
@@ -473,14 +473,14 @@ static int write_so_far(const struct options *o, const struct report *report)
     int failed;
 
     (void)fflush(stdout);
-    if (o->json == NULL)
+    if (o->out == NULL)
         return 0;
     (void)fflush(report->file);
-    file = fopen(o->json, "w");
+    file = fopen(o->out, "w");
     failed = file == NULL || fprintf(file, "[%s]\n", report->text) < 0;
     if (file != NULL)
         failed |= fclose(file) != 0;
-    return failed ? program_error("%s: cannot be written", o->json) : 0;
+    return failed ? program_error("%s: cannot be written", o->out) : 0;
 }
 
 static int bench(const struct options *o, const struct source *source,
@@ -546,14 +546,14 @@ int main(int argc, char **argv)
             "--stage %s: no stage of etx-find-tracks --timing, nor event",
             o.stage);
     if (o.read != NULL &&
-        (o.stage != NULL || o.json != NULL || o.model != NULL ||
+        (o.stage != NULL || o.out != NULL || o.model != NULL ||
             o.events.count > 0 || o.together > 0 || o.contexts != NULL))
         return program_usage("--read goes with --repeats alone");
     if (o.read != NULL)
         return bench_read(&o);
     if (o.events.count == 0)
         default_events(&o.events);
-    result = program_check_output(o.json);
+    result = program_check_output(o.out);
     if (result == 0)
         result = program_expand_events(&o.events);
     if (result == 0)

@@ -121,7 +121,7 @@ bench()
     shift 5
     ETX_PRECISION=$precision part "$seconds" "$name" "$programs/etx-bench" \
         --hits 10000,30000,100000,200000 --device "$where" \
-        --model "examples/models/$model.safetensors" --json "$json" "$@"
+        --model "examples/models/$model.safetensors" --out "$json" "$@"
     add_times "$name"
 }
 

@@ -30,7 +30,7 @@ echo "suite $CK_RUN_SUITE $CK_FORK"
 TESTS
 stand_in build/bin/etx-bench <<'BENCH'
 [ "$2" != 1000 ] || exit "${OPENS:-0}"
-while [ "$1" != --json ]; do shift; done
+while [ "$1" != --out ]; do shift; done
 echo '[{"stage": "event"}]' > "$2"
 BENCH
 stand_in build/bin/etx-train <<'TRAIN'

@@ -543,7 +543,7 @@ for wrong in '/nonexistent/x: No such file' 'lone: is a folder' \
         --resolved "$path"
     untold etx-graph --stage gnn --event "$lone" --out "$path"
     untold etx-seeds --event "$lone" --out "$path"
-    untold etx-bench --event "$lone" --json "$path"
+    untold etx-bench --event "$lone" --out "$path"
     untold etx-train --config "$out/gnn.json" --data "$lone" \
         --out "$out/x.safetensors" --scaling-report "$path"
 done
@@ -578,7 +578,7 @@ wrong='neither' early --config "$out/gnn.json" --validation "$out/no" \
     --out "$out/x.safetensors"
 
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --together 3 --threads 2 \
-    --contexts 1,3 --json "$out/b.json"
+    --contexts 1,3 --out "$out/b.json"
 for stage in event together contexts_1 contexts_3; do
     grep -q "\"stage\": \"$stage\"" "$out/b.json" || fail "bench json: $stage"
 done
@@ -586,7 +586,7 @@ exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --stage gnnn
 exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --contexts 2,0
 exits 0 "$programs/etx-bench" --read $event-hits.csv.gz --repeats 2
 grep -q "^read.$n_hits hits.median 0" "$out/stdout" || fail 'bench: a file read'
-exits 2 "$programs/etx-bench" --read $event-hits.csv.gz --json "$out/read.json"
+exits 2 "$programs/etx-bench" --read $event-hits.csv.gz --out "$out/read.json"
 zcat $event-hits.csv.gz | cut -d, -f1-4 >"$out/bare-hits.csv"
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/bare"
 zcat $event-hits.csv.gz | head -1 >"$out/empty-hits.csv"

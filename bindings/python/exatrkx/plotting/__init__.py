@@ -160,7 +160,7 @@ def training(logs: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
 
 def times(files: Any, *, axes: Sequence[Axes] | None = None) -> Figure:
     """Seconds of events and stages against hits, a panel for each file of
-    etx-bench --json."""
+    etx-bench --out."""
     from . import times_plot
 
     return times_plot.draw(_several(files), axes)
@@ -184,7 +184,7 @@ def parser() -> argparse.ArgumentParser:
     about = "time of events and their stages against the number of hits"
     of_bench = commands.add_parser("times", help=about, allow_abbrev=False)
     of_bench.add_argument(
-        "files", nargs="+", metavar="FILE.json", help="of etx-bench --json"
+        "files", nargs="+", metavar="FILE.json", help="of etx-bench --out"
     )
     about = "efficiency against pT and eta, purity, lengths of tracks"
     of_tracks = commands.add_parser("tracks", help=about, allow_abbrev=False)

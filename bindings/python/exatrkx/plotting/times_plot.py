@@ -1,4 +1,4 @@
-"""times_plot -- what etx-bench --json wrote, against the number of hits.
+"""times_plot -- what etx-bench --out wrote, against the number of hits.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -42,7 +42,7 @@ def read(path: str) -> dict[str, list[Row]]:
                 row["device"] = str(row["device"])
                 result.setdefault(str(row["stage"]), []).append(row)
         except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{path}: not what etx-bench --json writes") from None
+            raise ValueError(f"{path}: not what etx-bench --out writes") from None
     if "event" not in result:
         raise ValueError(f"{path}: no times of whole events in it")
     return result
