@@ -211,13 +211,17 @@ abi: $(SHARED) $(DIST_SHARED)
 ABI := lib/abi/$(VERSION)
 abi-baseline: $(SHARED) $(DIST_SHARED)
 	@if [ -e $(ABI) ]; then echo '$(ABI): written by its release' >&2; exit 1; fi
-	@mkdir -p $(ABI)/exatrkx
-	@cp include/exatrkx/*.h $(ABI)/exatrkx
-	@cp test/upgrade/caller.c $(ABI)
+	@rm -rf $(BUILD)/abi && mkdir -p $(BUILD)/abi/exatrkx $(dir $(ABI))
+	@cp include/exatrkx/*.h $(BUILD)/abi/exatrkx
+	@cp test/upgrade/caller.c test/upgrade/files.c $(BUILD)/abi
 	@for name in exatrkx exatrkx_dist; do \
-	    test/lint/abi_write.sh $(LIB)/lib$$name.so include $(ABI)/$$name.abi \
+	    test/lint/abi_write.sh $(LIB)/lib$$name.so include $(BUILD)/abi/$$name.abi \
 	        || exit 1; \
 	done
+	@$(CC) -std=c11 -Iinclude test/upgrade/files.c -L$(LIB) -lexatrkx $(RPATH_LIB) \
+	    -o $(BUILD)/test/files
+	@$(BUILD)/test/files write $(BUILD)/abi > $(BUILD)/abi/defaults
+	@mv $(BUILD)/abi $(ABI)
 # With musl and for aarch64, where their compilers and zlib are: minutes.
 check-hosts: $(STATIC) $(BUILD)/obj/test/hosts/probe.o
 	@test/hosts/hosts.sh $(BUILD) $(LIB)

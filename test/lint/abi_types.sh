@@ -1,8 +1,8 @@
 #!/bin/sh
 # The libraries in folder $1 have the structs and functions of each release in
 # lib/abi (`make abi-baseline`), but for functions that were added and structs that
-# grew (libabigail); the headers have its constants. That this notices a change is
-# tried with a small library.
+# grew (libabigail); the headers have its constants; nothing of a baseline was changed
+# since it was added (git). That this notices a change is tried with a small library.
 set -eu
 constants='^#define ETX_[A-Z0-9_]+ +\(*-?(INT64_C|[0-9.])'
 changing='ETX_(VERSION_|N_STAGES|MAX_|VALIDATION_)' # the version, stages, bounds on work
@@ -26,6 +26,14 @@ same_constants()
     grep -rhE "$constants" "$2" | sed 's, */\*.*,,' | tr -s ' ' | sort >"$tmp/of-today"
     comm -23 "$tmp/of-release" "$tmp/of-today" >"$tmp/lost"
     [ -s "$tmp/of-release" ] && [ ! -s "$tmp/lost" ]
+}
+
+# unchanged REPOSITORY BASELINE: it is as the commit that added it had it.
+unchanged()
+{
+    [ -n "$(git -C "$1" ls-tree HEAD "$2/" 2>/dev/null)" ] || return 0 # not added yet
+    added=$(git -C "$1" log -1 --diff-filter=A --format=%h -- "$2/exatrkx.abi")
+    git -C "$1" diff --quiet "$added" -- "$2"
 }
 
 # library NAME FIELDS VALUE: build one with a struct of these fields.
@@ -52,10 +60,27 @@ if same_constants "$tmp/release" "$tmp/inserted"; then
     echo 'a constant that changed was not noticed' >&2
     exit 1
 fi
+mkdir -p "$tmp/git/0.1.0"
+echo 1 >"$tmp/git/0.1.0/exatrkx.abi"
+git -C "$tmp/git" init -q
+git -C "$tmp/git" add 0.1.0
+git -C "$tmp/git" -c user.name=some -c user.email=some commit -qm some
+unchanged "$tmp/git" 0.1.0
+echo 2 >"$tmp/git/0.1.0/exatrkx.abi"
+git -C "$tmp/git" -c user.name=some -c user.email=some commit -qam other
+if unchanged "$tmp/git" 0.1.0; then
+    echo 'a baseline that changed was not noticed' >&2
+    exit 1
+fi
+sed -n 's/^## \([0-9]*\.[0-9]*\.0\) .*/\1/p' CHANGELOG.md | while read -r version; do
+    [ -e "lib/abi/$version" ] || { echo "no lib/abi/$version" >&2; exit 1; }
+done
 for folder in lib/abi/*/; do
     [ -e "$folder" ] || continue
     same_constants "$folder/exatrkx" include/exatrkx ||
         { echo "constants of $folder:" && cat "$tmp/lost"; exit 1; } >&2
+    unchanged . "${folder%/}" ||
+        { echo "$folder: it is of a release, and was changed" >&2; exit 1; }
 done
 if ! command -v abidiff >/dev/null 2>&1; then
     echo 'SKIPPED abi: no abidiff (abigail-tools)'

@@ -3,8 +3,9 @@
 # a host that is newer than the library: every struct of options and every report
 # of libexatrkx, both ways. The later library is this one built with headers whose
 # structs have grown. Hosts of each release in lib/abi, compiled against its
-# headers, run on the library of today; one whose headers have a field that is
-# not at the end must not pass. $1, $2: folders of the build and the library.
+# headers, run on the library of today, which reads its model and checkpoint and has
+# its defaults; a host whose headers have a field that is not at the end must not
+# pass. $1, $2: folders of the build and the library.
 set -eu
 build=$1
 lib=$(cd "$2" && pwd)
@@ -42,6 +43,17 @@ call()
     LD_LIBRARY_PATH="$2" timeout 100 "$out/$1" \
         examples/models/default.safetensors examples/data/event000000001 \
         examples/data/detectors.csv.gz "${3:-}" >"$out/$1.out" || code=$?
+}
+
+# read_files RELEASE LIBRARY: its model and checkpoint are read, and the library has its
+# defaults. The program is $out/files, against the headers of the release.
+read_files()
+{
+    LD_LIBRARY_PATH="$2" "$out/files" read "$1" >"$out/defaults"
+    if ! diff "$1/defaults" "$out/defaults" >&2; then
+        echo "$1: the defaults of options were others (byte of the struct: value)" >&2
+        exit 1
+    fi
 }
 
 # The objects of the build below the structs, but none that a source has left
@@ -106,6 +118,8 @@ for release in lib/abi/*/; do
     build_caller release "$release/caller.c" "$release"
     call release "$lib"
     [ "$code" = 0 ] || { cat "$out/release.out" >&2; exit 1; }
+    build_caller files "$release/files.c" "$release"
+    read_files "$release" "$lib"
     n_releases=$((n_releases + 1))
 done
 for header in include/exatrkx/[!d]*.h; do
@@ -134,6 +148,10 @@ call caller "$out/lib"
 expect caller 'an older'
 call newer "$out/lib" set
 [ "$code" = 0 ] || { cat "$out/newer.out" >&2; exit 1; }
+build_caller files test/upgrade/files.c include
+mkdir "$out/release"
+LD_LIBRARY_PATH="$lib" "$out/files" write "$out/release" >"$out/release/defaults"
+read_files "$out/release" "$out/lib"
 echo "upgrade: older and newer callers are served, $n_sized structs;" \
-    "hosts of $n_releases releases run"
+    "hosts of $n_releases releases run, and their files are read"
 [ "$n_releases" -gt 0 ] || echo 'SKIPPED upgrade of a release: no release yet'
