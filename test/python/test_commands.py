@@ -9,6 +9,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -61,6 +62,10 @@ class TestCommands(LibraryCase):
                 self.assertNotRegex(text, r"SPDX|\(default: None\)")
                 # An argument alone on its line has its help on the next.
                 self.assertNotRegex(text, r"(?m)^  \S+( \S+)*\n(?! {4})")
+        for figure in re.findall(r"(?m)^    (\w+)\b", run("plot", "--help")[1]):
+            with self.subTest(figure):
+                self.assertEqual(run("plot", figure, "--help")[0], 0)
+                self.assertEqual(run("plot", figure, "--hel")[0], 2)
 
     def test_reader_gone(self) -> None:
         """No traceback where, as of `head`, nobody reads the output."""
