@@ -5,7 +5,7 @@
 # since it was added (git). That this notices a change is tried with a small library.
 set -eu
 constants='^#define ETX_[A-Z0-9_]+ +\(*-?(INT64_C|[0-9.])'
-changing='ETX_(VERSION_|N_STAGES|MAX_|VALIDATION_)' # the version, stages, bounds on work
+growing='ETX_(N_STAGES|MAX_|VALIDATION_)' # how many stages, bounds on work
 
 # same_types BASELINE LIBRARY HEADERS. Descriptions are compared: next to a library, which
 # defines the private structs, too, abidiff takes changes of the public ones for harmless.
@@ -18,13 +18,24 @@ same_types()
         grep -B 20 -A 12 -E 'data member (change|deletion)'
 }
 
-# same_constants BASELINE HEADERS: each value of the release stands there.
+# constants_of HEADERS: name and value, but for the version.
+constants_of()
+{
+    grep -rhE "$constants" "$1" | grep -v ETX_VERSION_ |
+        sed 's, */\*.*,,; s,^#define ,,' | tr -s ' ' | sort
+}
+
+# same_constants BASELINE HEADERS: each value of the release stands there, or a larger one
+# of what may grow.
 same_constants()
 {
-    grep -rhE "$constants" "$1" | grep -vE "$changing" | sed 's, */\*.*,,' |
-        tr -s ' ' | sort >"$tmp/of-release"
-    grep -rhE "$constants" "$2" | sed 's, */\*.*,,' | tr -s ' ' | sort >"$tmp/of-today"
-    comm -23 "$tmp/of-release" "$tmp/of-today" >"$tmp/lost"
+    constants_of "$1" >"$tmp/of-release"
+    constants_of "$2" >"$tmp/of-today"
+    awk -v growing="^$growing" '
+        FNR == NR { today[$1] = $0; value[$1] = $2 + 0; next }
+        today[$1] == $0 || ($1 ~ growing && value[$1] >= $2 + 0) { next }
+        { print }
+    ' "$tmp/of-today" "$tmp/of-release" >"$tmp/lost"
     [ -s "$tmp/of-release" ] && [ ! -s "$tmp/lost" ]
 }
 
@@ -58,6 +69,12 @@ sed -i 's/^ *#/#/' "$tmp"/*/some.h
 same_constants "$tmp/release" "$tmp/grown"
 if same_constants "$tmp/release" "$tmp/inserted"; then
     echo 'a constant that changed was not noticed' >&2
+    exit 1
+fi
+sed -i 's/ETX_SOME/ETX_MAX_SOME/' "$tmp/release/some.h" "$tmp/inserted/some.h"
+same_constants "$tmp/release" "$tmp/inserted"
+if same_constants "$tmp/inserted" "$tmp/release"; then
+    echo 'a bound that shrank was not noticed' >&2
     exit 1
 fi
 mkdir -p "$tmp/git/0.1.0"
