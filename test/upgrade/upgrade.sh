@@ -149,9 +149,9 @@ expect caller 'an older'
 call newer "$out/lib" set
 [ "$code" = 0 ] || { cat "$out/newer.out" >&2; exit 1; }
 build_caller files test/upgrade/files.c include
-mkdir "$out/release"
-LD_LIBRARY_PATH="$lib" "$out/files" write "$out/release" >"$out/release/defaults"
-read_files "$out/release" "$out/lib"
+mkdir "$out/written"
+LD_LIBRARY_PATH="$lib" "$out/files" write "$out/written" >"$out/written/defaults"
+read_files "$out/written" "$out/lib"
 echo "upgrade: older and newer callers are served, $n_sized structs;" \
     "hosts of $n_releases releases run, and their files are read"
 [ "$n_releases" -gt 0 ] || echo 'SKIPPED upgrade of a release: no release yet'
