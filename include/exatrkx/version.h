@@ -9,6 +9,6 @@
 /* Grows when functions, constants or fields at the end of structs are added. */
 #define ETX_VERSION_MINOR 1
 /* Grows with every other release. */
-#define ETX_VERSION_PATCH 0
+#define ETX_VERSION_PATCH 1
 
 #endif
