@@ -1,6 +1,6 @@
 #!/bin/sh
 # Build the Debian packages from the sources, install them below a folder and
-# find tracks with what is there. $1: a folder to leave them in, or none.
+# find tracks with what is there. $1: a folder to leave them in, or none; it is made.
 set -eu
 if ! command -v dpkg-buildpackage >/dev/null 2>&1 ||
     ! dpkg-query -W debhelper dh-python >/dev/null 2>&1 ||
@@ -80,6 +80,7 @@ else
     echo 'SKIPPED the package of Python: no numpy'
 fi
 if [ $# -gt 0 ]; then
+    mkdir -p "$1"
     cp "$tmp"/*.deb "$1"
 fi
 echo "debian: $(find "$tmp" -maxdepth 1 -name '*.deb' ! -name '*dbgsym*' |
