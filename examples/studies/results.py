@@ -16,9 +16,10 @@ entry of TABLES, and the head of the table and a stamp without hashes in the pag
 Stale is a table whose command prints something else on the sample than when the table
 was made, or whose events changed. So a change of code or models counts where it
 changes results, and only there. The sample has the shipped events in place of every
-set, in place of full ones one full event, and few trainings of few steps. It is run
-on one kind of processor (ETX_CPU). Times are of no interest: tables that have nothing
-else have no sample. EVENTS has the sets of docs/simulation.md by name; events that
+set, in place of full ones one full event, and few trainings of few steps. Programs use
+AVX2 there (ETX_CPU), studies in Python the best that the processor has: stamps are of
+processors with AVX-512. Times are of no interest: tables that have nothing else have
+no sample. EVENTS has the sets of docs/simulation.md by name; events that
 are missing there are not compared.
 
 SPDX-License-Identifier: Apache-2.0
