@@ -121,7 +121,8 @@ static void expect_later(etx_status status, const char *why)
 }
 
 /* The struct_size of a caller's team or exchange, which the library fills: it
- * writes nothing beyond it, and zero where it knows no field. */
+ * writes nothing beyond it, zero where it knows no field, and nothing when it
+ * refuses. */
 ETX_TEST(test_dist_options_filled)
 {
     enum { LATER = sizeof(int64_t) };
@@ -144,8 +145,9 @@ ETX_TEST(test_dist_options_filled)
 
     ck_assert_ok(etx_dist_open_threads(&dist, 1, NULL));
     for (int k = 0; k < ROWS(rows); k++) {
-        const size_t known =
-            rows[k].is_team ? sizeof out.team : sizeof out.exchange;
+        const size_t known = rows[k].why != NULL ? sizeof(uint32_t)
+                             : rows[k].is_team   ? sizeof out.team
+                                                 : sizeof out.exchange;
 
         memset(&out, 0xee, sizeof out);
         out.team.struct_size = (uint32_t)rows[k].size;
